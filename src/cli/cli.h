@@ -1,0 +1,42 @@
+/*
+ * cli - what the subcommands of `lull` share.
+ *
+ * One file per subcommand. Each has a run function, which gets its own arguments with its name in
+ * argv[0] and returns the exit code, and a help text.
+ */
+#ifndef LULL_CLI_H
+#define LULL_CLI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum cli_exit {
+    CLI_OK = 0,
+    CLI_FAILED = 1,
+    CLI_USAGE = 2, /* the arguments are wrong: nothing was done */
+};
+
+struct cli_command {
+    const char *name;
+    const char *summary; /* a line for `lull --help` */
+    const char *help;    /* all of `lull help NAME` */
+    int (*run)(int argc, char **argv);
+};
+
+extern const struct cli_command cli_explain;
+
+/* Prints "lull COMMAND: MESSAGE" and where to find help, on stderr. Returns CLI_USAGE. The message
+ * must not repeat an endpoint, a key or a body. */
+__attribute__((format(printf, 2, 3))) int cli_usage(const char *command, const char *format, ...);
+
+/* A whole number from min to max, all of text. False leaves *ret_number alone. */
+bool cli_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_number);
+
+/* Seconds with up to three decimals, as milliseconds. */
+bool cli_parse_seconds(const char *text, int64_t *ret_ms);
+
+/* A duration for a person: 450 ms, 2.5 s, 1 h 5 min. The buffer is big enough for any. */
+#define CLI_DURATION_SIZE 48
+const char *cli_format_duration(int64_t ms, char buffer[CLI_DURATION_SIZE]);
+
+#endif

@@ -1,0 +1,151 @@
+/* hints - see the header. SPDX-License-Identifier: MIT */
+#include "hints.h"
+
+#include "text.h"
+
+static const char *const wait_names[HINT_WAITS] = {
+    [HINT_RETRY_AFTER] = "Retry-After",
+    [HINT_RETRY_AFTER_MS] = "Retry-After-Ms",
+    [HINT_WNS_CONTINUE_AFTER] = "X-WNS-CONTINUE-AFTER",
+    [HINT_RATELIMIT_RESET] = "RateLimit-Reset",
+    [HINT_X_RATELIMIT_RESET] = "X-RateLimit-Reset",
+};
+
+static bool is_prefix_nocase(struct text text, const char *lower)
+{
+    size_t length = strlen(lower);
+    return text.length >= length && text_is_nocase((struct text){text.data, length}, lower);
+}
+
+static void collect_wait(struct hints *hints, enum hint_wait which, const struct lull_header *header)
+{
+    if (which == HINT_RETRY_AFTER && hints->waits[which]) {
+        hints->is_retry_after_repeated = true;
+    }
+    hints->waits[which] = header;
+}
+
+/* The length of a name tells nearly all of them apart, so most headers cost one comparison. */
+static void collect(struct hints *hints, const struct lull_header *header)
+{
+    struct text name = {header->name, header->name_length};
+    switch (name.length) {
+    case 4:
+        if (text_is_nocase(name, "date")) {
+            hints->date = header;
+        }
+        break;
+    case 11:
+        if (text_is_nocase(name, "retry-after")) {
+            collect_wait(hints, HINT_RETRY_AFTER, header);
+        }
+        break;
+    case 12:
+        if (text_is_nocase(name, "content-type")) {
+            hints->content_type = header;
+        }
+        break;
+    case 14:
+        if (text_is_nocase(name, "retry-after-ms")) {
+            collect_wait(hints, HINT_RETRY_AFTER_MS, header);
+        }
+        break;
+    case 15:
+        if (text_is_nocase(name, "ratelimit-reset")) {
+            collect_wait(hints, HINT_RATELIMIT_RESET, header);
+        }
+        break;
+    case 16:
+        if (text_is_nocase(name, "www-authenticate")) {
+            hints->has_www_authenticate = true;
+        }
+        break;
+    case 17:
+        if (text_is_nocase(name, "x-ratelimit-reset")) {
+            collect_wait(hints, HINT_X_RATELIMIT_RESET, header);
+        }
+        break;
+    case 20:
+        if (text_is_nocase(name, "x-wns-continue-after")) {
+            collect_wait(hints, HINT_WNS_CONTINUE_AFTER, header);
+        }
+        break;
+    default:
+        break;
+    }
+    if (is_prefix_nocase(name, "ratelimit") || is_prefix_nocase(name, "x-ratelimit")) {
+        hints->has_quota = true;
+    }
+}
+
+struct hints hints_collect(const struct lull_outcome *outcome)
+{
+    struct hints hints = {.date = NULL};
+    for (size_t i = 0; i < outcome->header_count; i++) {
+        collect(&hints, &outcome->headers[i]);
+    }
+    return hints;
+}
+
+/* The first header of the policy's own list that can be read. */
+static struct lull_retry_after named_wait(const struct lull_policy *policy,
+                                          const struct lull_outcome *outcome,
+                                          const struct lull_retry_after_clock *clock,
+                                          const char **ret_header)
+{
+    for (uint32_t i = 0; i < policy->reset_header_count; i++) {
+        for (size_t j = 0; j < outcome->header_count; j++) {
+            const struct lull_header *header = &outcome->headers[j];
+            if (!text_is_nocase((struct text){header->name, header->name_length},
+                                policy->reset_headers[i])) {
+                continue;
+            }
+            struct lull_retry_after wait =
+                lull_retry_after_parse(header->value, header->value_length, clock);
+            if (wait.state == LULL_RETRY_AFTER_OK) {
+                *ret_header = policy->reset_headers[i];
+                return wait;
+            }
+        }
+    }
+    return (struct lull_retry_after){LULL_RETRY_AFTER_ABSENT, 0};
+}
+
+struct lull_retry_after hints_wait(const struct hints *hints, const struct lull_policy *policy,
+                                   const struct lull_outcome *outcome, bool with_reset_headers,
+                                   int64_t now_ms, const char **ret_header)
+{
+    struct lull_retry_after_clock clock = {.now_ms = now_ms};
+    if (hints->date) {
+        clock.date = hints->date->value;
+        clock.date_length = hints->date->value_length;
+    }
+    struct lull_retry_after first = {LULL_RETRY_AFTER_ABSENT, 0};
+    int count = with_reset_headers ? HINT_WAITS : HINT_RETRY_AFTER + 1;
+    for (int i = 0; i < count; i++) {
+        const struct lull_header *header = hints->waits[i];
+        if (!header) {
+            continue;
+        }
+        struct lull_retry_after wait =
+            i == HINT_RETRY_AFTER_MS
+                ? lull_retry_after_parse_ms(header->value, header->value_length)
+                : lull_retry_after_parse(header->value, header->value_length, &clock);
+        if (i == HINT_RETRY_AFTER && hints->is_retry_after_repeated) {
+            wait = (struct lull_retry_after){LULL_RETRY_AFTER_MALFORMED, 0};
+        }
+        if (wait.state == LULL_RETRY_AFTER_OK) {
+            *ret_header = wait_names[i];
+            return wait;
+        }
+        if (i == HINT_RETRY_AFTER) {
+            first = wait;
+        }
+    }
+    *ret_header = wait_names[HINT_RETRY_AFTER];
+    if (with_reset_headers && policy->reset_header_count > 0) {
+        struct lull_retry_after wait = named_wait(policy, outcome, &clock, ret_header);
+        return wait.state == LULL_RETRY_AFTER_OK ? wait : first;
+    }
+    return first;
+}

@@ -1,0 +1,38 @@
+/* hints - one pass over a response's headers for all that a verdict can depend on. */
+#ifndef LULL_CORE_HINTS_H
+#define LULL_CORE_HINTS_H
+
+#include <stdbool.h>
+
+#include "lull/outcome.h"
+#include "lull/policy.h"
+#include "lull/retry_after.h"
+
+/* The headers that say when to come back, best first. The policy's own come after these. */
+enum hint_wait {
+    HINT_RETRY_AFTER,
+    HINT_RETRY_AFTER_MS,
+    HINT_WNS_CONTINUE_AFTER,
+    HINT_RATELIMIT_RESET,
+    HINT_X_RATELIMIT_RESET,
+    HINT_WAITS,
+};
+
+struct hints {
+    const struct lull_header *waits[HINT_WAITS];
+    const struct lull_header *date;
+    const struct lull_header *content_type;
+    bool is_retry_after_repeated; /* two values are none (A1) */
+    bool has_www_authenticate;
+    bool has_quota; /* some RateLimit header: it really is about a quota (C8) */
+};
+
+struct hints hints_collect(const struct lull_outcome *outcome);
+
+/* The wait that the server asks for, and in *ret_header the name of the header that says so.
+ * The reset headers are read where the service refuses or is out of capacity (A7). */
+struct lull_retry_after hints_wait(const struct hints *hints, const struct lull_policy *policy,
+                                   const struct lull_outcome *outcome, bool with_reset_headers,
+                                   int64_t now_ms, const char **ret_header);
+
+#endif
