@@ -12,11 +12,12 @@
  *    +-----------------------------------------------------------------+
  *              more was accepted than the old limit could have given
  *
- * A refusal of a request that was sent before the last cut is not answered again.
+ * A refusal of a request that was sent before the last cut could take effect is not answered again.
  */
 #ifndef LULL_RATE_H
 #define LULL_RATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lull/api.h"
@@ -43,17 +44,20 @@ struct lull_rate {
     struct lull_rate_config config;
     enum lull_rate_phase phase;
     uint64_t milli_per_s;       /* what may be sent now */
-    uint64_t limit_milli_per_s; /* what the service takes; 0 while unknown */
+    uint64_t limit_milli_per_s; /* what the service takes, as far as is known; 0: not at all */
     uint64_t extra_milli_per_s; /* PROBE: how far over the limit */
     int64_t tick_ms;            /* the last whole step of time that was worked off */
-    int64_t cut_ms;             /* refusals of what was sent before this are answered */
+    int64_t round_trip_ms;      /* smoothed */
+    int64_t cut_ms;             /* the last cut: what was sent before it reached the service ... */
+    int64_t fresh_ms;           /* ... and what was sent from here on met its effect */
+    uint64_t fresh_accepted;
+    uint64_t fresh_throttled;
     int64_t hold_until_ms;
     int64_t hold_ms;            /* the present distance between tries */
     int64_t mark_ms;            /* the service's bucket was empty here ... */
     uint64_t accepted;          /* ... and has given this many since */
     uint64_t accepted_tick;     /* since tick_ms */
-    uint64_t accepted_fresh;    /* of what was sent after cut_ms */
-    int64_t excess_milli;       /* PROBE: accepted beyond the old limit, thousandths */
+    int64_t excess_milli;       /* accepted beyond the limit since the try began, thousandths */
     int64_t burst_milli;        /* the largest such excess that ended in a refusal */
     uint64_t used_milli;        /* smoothed accepted per second */
 };
@@ -67,9 +71,9 @@ LULL_API int lull_rate_init(struct lull_rate *rate, const struct lull_rate_confi
 /* The service took a request that was sent at sent_ms. */
 LULL_API void lull_rate_on_accepted(struct lull_rate *rate, int64_t mono_ms, int64_t sent_ms);
 
-/* The service refused one by policy (429). Returns 1 if this led to a cut, 0 if a cut that was
- * made since it was sent has answered it already. */
-LULL_API int lull_rate_on_throttled(struct lull_rate *rate, int64_t mono_ms, int64_t sent_ms);
+/* The service refused one by policy (429). True if this led to a cut, false if a cut that
+ * was made since it was sent has answered it already, or it is too little to go by. */
+LULL_API bool lull_rate_on_throttled(struct lull_rate *rate, int64_t mono_ms, int64_t sent_ms);
 
 /* Lets time do its work; the answer is the rate, thousandths per second. backlog is the number of
  * messages that wait for this service, or LULL_BACKLOG_UNKNOWN; refusal_wait_ms is what a refused

@@ -22,6 +22,18 @@
 #define MEASURE_MIN_MS 1000
 #define MEASURE_MIN_ACCEPTED 5
 
+/* Sooner after a cut, the share that still passes shows how much too high it is: by a few requests
+ * if most are refused, else by an eighth of a second of them, since a refusal or two is only the
+ * unevenness of arrival. The estimate is rough, so the next try is soon. */
+#define SAMPLE_FEW 6
+#define SAMPLE_FEW_PASSED UINT64_C(600)
+#define SAMPLE_MANY_PER_S 8
+#define SAMPLE_CUT_MAX UINT64_C(250) /* never below this much of the rate at once */
+#define ROUGH_HOLD_MS 1000
+
+/* A measurement this near to the last one, in thousandths, confirms it. */
+#define CONFIRMED UINT64_C(50)
+
 /* A sender that uses less than this much of its rate shows nothing about the limit. */
 #define USED_MIN UINT64_C(750)
 
@@ -50,6 +62,7 @@ int lull_rate_init(struct lull_rate *rate, const struct lull_rate_config *config
         .milli_per_s = config->start_milli_per_s,
         .tick_ms = mono_ms,
         .cut_ms = INT64_MIN,
+        .fresh_ms = INT64_MIN,
         .hold_ms = config->hold_ms,
         .mark_ms = mono_ms,
     };
@@ -69,53 +82,101 @@ static uint64_t clamp(const struct lull_rate *rate, uint64_t milli)
     return milli > rate->config.max_milli_per_s ? rate->config.max_milli_per_s : milli;
 }
 
+static void observe_round_trip(struct lull_rate *rate, int64_t mono_ms, int64_t sent_ms)
+{
+    int64_t round_trip_ms = max_i64(0, min_i64(mono_ms - sent_ms, LULL_SECONDS(10)));
+    rate->round_trip_ms = rate->round_trip_ms == 0 ? round_trip_ms
+                                                   : (rate->round_trip_ms * 7 + round_trip_ms) / 8;
+}
+
 void lull_rate_on_accepted(struct lull_rate *rate, int64_t mono_ms, int64_t sent_ms)
 {
-    (void)mono_ms;
+    observe_round_trip(rate, mono_ms, sent_ms);
     rate->accepted++;
     rate->accepted_tick++;
-    rate->accepted_fresh += sent_ms >= rate->cut_ms;
+    rate->fresh_accepted += sent_ms >= rate->fresh_ms;
 }
 
-/* What a refusal tells about the limit. */
+/* The limit by the count between two refusals, the last and this one; 0 if there is none. */
 static uint64_t measure(const struct lull_rate *rate, int64_t mono_ms)
 {
-    if (rate->limit_milli_per_s == 0) {
-        return share(rate->milli_per_s, RAMP_KEEP);
-    }
     int64_t span_ms = mono_ms - rate->mark_ms;
-    if (span_ms >= MEASURE_MIN_MS && rate->accepted >= MEASURE_MIN_ACCEPTED) {
-        uint64_t measured = rate->accepted * 1000000 / (uint64_t)span_ms;
-        /* The rate in force when it was refused is too high; half of it is a cut deep enough. */
-        uint64_t most = rate->milli_per_s;
-        return measured > most ? most : measured < most / 2 ? most / 2 : measured;
-    }
-    /* Refused again soon after a cut: what passed since then shows how much too high it still is.
-     * One refusal among many is the unevenness of arrival, and next to nothing. */
-    uint64_t passed = rate->accepted_fresh * 1000 / (rate->accepted_fresh + 1);
-    return share(rate->limit_milli_per_s, passed < 500 ? 500 : passed);
-}
-
-int lull_rate_on_throttled(struct lull_rate *rate, int64_t mono_ms, int64_t sent_ms)
-{
-    if (sent_ms < rate->cut_ms) {
+    bool has_mark = rate->cut_ms != INT64_MIN;
+    if (!has_mark || span_ms < MEASURE_MIN_MS || rate->accepted < MEASURE_MIN_ACCEPTED) {
         return 0;
     }
-    if (rate->phase == LULL_RATE_PROBE) {
-        rate->burst_milli = max_i64(rate->burst_milli, rate->excess_milli);
-        rate->hold_ms = min_i64(rate->hold_ms + rate->hold_ms / 2, rate->config.hold_max_ms);
-    } else {
-        rate->hold_ms = rate->config.hold_ms;
+    return rate->accepted * 1000000 / (uint64_t)span_ms;
+}
+
+/* The limit by the share that passed since the last cut; 0 if that is too little to go by. */
+static uint64_t sample(const struct lull_rate *rate)
+{
+    uint64_t all = rate->fresh_accepted + rate->fresh_throttled;
+    uint64_t passed = rate->fresh_accepted * 1000 / all;
+    bool is_clear = all >= SAMPLE_FEW && passed <= SAMPLE_FEW_PASSED;
+    if (!is_clear && all * SAMPLE_MANY_PER_S * 1000 < rate->milli_per_s) {
+        return 0;
     }
-    rate->limit_milli_per_s = clamp(rate, measure(rate, mono_ms));
+    return share(rate->milli_per_s, passed < SAMPLE_CUT_MAX ? SAMPLE_CUT_MAX : passed);
+}
+
+/* Gives way: a little under the new limit for a moment, so that the service's bucket can breathe. */
+static void cut(struct lull_rate *rate, int64_t mono_ms, uint64_t limit, int64_t hold_ms)
+{
+    rate->limit_milli_per_s = clamp(rate, limit);
     rate->milli_per_s = clamp(rate, share(rate->limit_milli_per_s, MARGIN_YIELD));
     rate->phase = LULL_RATE_HOLD;
-    rate->hold_until_ms = mono_ms + rate->hold_ms;
+    rate->hold_until_ms = mono_ms + hold_ms;
     rate->cut_ms = mono_ms;
+    rate->fresh_ms = mono_ms + rate->round_trip_ms;
+    rate->fresh_accepted = 0;
+    rate->fresh_throttled = 0;
     rate->mark_ms = mono_ms;
     rate->accepted = 0;
-    rate->accepted_fresh = 0;
-    return 1;
+    rate->excess_milli = 0;
+}
+
+/* If the service's bucket ran over between the two refusals, the count is too low, and the next one
+ * will be nearer: so only a count that confirms the last one is built upon. */
+static void cut_to_measured(struct lull_rate *rate, int64_t mono_ms, uint64_t measured)
+{
+    uint64_t last = rate->limit_milli_per_s;
+    uint64_t apart = measured > last ? measured - last : last - measured;
+    bool is_confirmed = apart <= share(last, CONFIRMED);
+    if (is_confirmed && rate->phase != LULL_RATE_HOLD) {
+        rate->burst_milli = max_i64(rate->burst_milli, rate->excess_milli);
+        rate->hold_ms = min_i64(rate->hold_ms + rate->hold_ms / 2, rate->config.hold_max_ms);
+    } else if (!is_confirmed) {
+        rate->hold_ms = rate->config.hold_ms;
+    }
+    cut(rate, mono_ms, measured < rate->milli_per_s ? measured : rate->milli_per_s,
+        is_confirmed ? rate->hold_ms : ROUGH_HOLD_MS);
+}
+
+bool lull_rate_on_throttled(struct lull_rate *rate, int64_t mono_ms, int64_t sent_ms)
+{
+    observe_round_trip(rate, mono_ms, sent_ms);
+    if (sent_ms < rate->fresh_ms) {
+        return false;
+    }
+    rate->fresh_throttled++;
+    uint64_t measured = measure(rate, mono_ms);
+    if (rate->phase == LULL_RATE_RAMP &&
+        (measured == 0 || measured > rate->limit_milli_per_s + rate->limit_milli_per_s / 4)) {
+        /* A new limit, and nothing to measure it by yet. */
+        cut(rate, mono_ms, share(rate->milli_per_s, RAMP_KEEP), ROUGH_HOLD_MS);
+        return true;
+    }
+    if (measured > 0) {
+        cut_to_measured(rate, mono_ms, measured);
+        return true;
+    }
+    uint64_t sampled = sample(rate);
+    if (sampled > 0) {
+        rate->hold_ms = rate->config.hold_ms;
+        cut(rate, mono_ms, sampled, ROUGH_HOLD_MS);
+    }
+    return sampled > 0;
 }
 
 static bool is_used(const struct lull_rate *rate)
@@ -134,9 +195,17 @@ static bool is_worth_probing(const struct lull_rate *rate, uint64_t backlog,
     return drain_s > (uint64_t)max_i64(0, refusal_wait_ms) / 1000;
 }
 
+/* How much more was taken than the limit can have given since the try began. */
+static void count_excess(struct lull_rate *rate)
+{
+    int64_t accepted_milli = (int64_t)(rate->accepted_tick * 1000);
+    int64_t earned_milli = (int64_t)(rate->limit_milli_per_s * TICK_MS / 1000);
+    rate->excess_milli = max_i64(0, rate->excess_milli + accepted_milli - earned_milli);
+}
+
 static void tick_hold(struct lull_rate *rate, int64_t at_ms, bool may_probe)
 {
-    if (at_ms - rate->cut_ms >= YIELD_MS) {
+    if (saturating_sub(at_ms, rate->cut_ms) >= YIELD_MS) {
         rate->milli_per_s = clamp(rate, share(rate->limit_milli_per_s, MARGIN_HOLD));
     }
     if (at_ms >= rate->hold_until_ms && may_probe && is_used(rate)) {
@@ -148,20 +217,17 @@ static void tick_hold(struct lull_rate *rate, int64_t at_ms, bool may_probe)
 
 static void tick_probe(struct lull_rate *rate, bool may_probe)
 {
-    int64_t accepted_milli = (int64_t)(rate->accepted_tick * 1000);
-    int64_t earned_milli = (int64_t)(rate->limit_milli_per_s * TICK_MS / 1000);
-    rate->excess_milli = max_i64(0, rate->excess_milli + accepted_milli - earned_milli);
     rate->extra_milli_per_s = share(rate->extra_milli_per_s, TICK_GROWTH) + 1;
     rate->milli_per_s = clamp(rate, rate->limit_milli_per_s + rate->extra_milli_per_s);
-    /* More than any burst seen so far, and than a quarter second's worth: not the old limit. */
+    /* More than any burst seen so far, and than half a second's worth: not the old limit. */
     int64_t explained = max_i64(rate->burst_milli + rate->burst_milli / 4,
-                                (int64_t)rate->limit_milli_per_s / 4);
+                                (int64_t)rate->limit_milli_per_s / 2);
     if (rate->excess_milli > explained) {
         rate->phase = LULL_RATE_RAMP;
-        rate->limit_milli_per_s = 0;
         rate->hold_ms = rate->config.hold_ms;
     } else if (!may_probe || !is_used(rate)) {
         rate->phase = LULL_RATE_HOLD;
+        rate->hold_until_ms = rate->tick_ms + rate->hold_ms;
         rate->milli_per_s = clamp(rate, share(rate->limit_milli_per_s, MARGIN_HOLD));
     }
 }
@@ -182,6 +248,7 @@ uint64_t lull_rate_update(struct lull_rate *rate, int64_t mono_ms, uint64_t back
         rate->tick_ms += TICK_MS;
         uint64_t tick_milli = rate->accepted_tick * 1000 * 1000 / TICK_MS;
         rate->used_milli = (rate->used_milli * 3 + tick_milli) / 4;
+        count_excess(rate);
         switch (rate->phase) {
         case LULL_RATE_RAMP:
             if (is_used(rate)) {

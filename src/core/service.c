@@ -164,21 +164,24 @@ static enum lull_breaker_result breaker_result(enum lull_class class_, bool is_a
     }
 }
 
-/* A 429: whom does it mean, and who answers it? */
+/* A 429: whom does it mean, and who answers it? One that a lower rate or a pause has answered
+ * already counts for nothing more (K1), or the refusals of one moment would be paid for twice. */
 static void on_throttled(struct lull_service *service, int64_t mono_ms, bool is_answered,
                          const struct lull_service_outcome *outcome, int64_t sent_ms,
                          struct lull_service_events *events)
 {
     const struct lull_vendor_traits *vendor = lull_vendor_lookup(service->config.vendor);
-    bool is_many = lull_scope_on_throttled(&service->scope, mono_ms, outcome->subscription);
+    bool is_many = !is_answered &&
+                   lull_scope_on_throttled(&service->scope, mono_ms, outcome->subscription);
     events->is_sender_throttled = vendor->is_throttle_sender_wide || is_many;
     service->refusal_wait_ms =
         outcome->retry_after_ms > 0 ? outcome->retry_after_ms : service->config.refusal_wait_ms;
     if (vendor->is_throttle_single_only && !is_many) {
         return; /* a quota of one subscription says nothing about the service */
     }
-    if (lull_rate_on_throttled(&service->rate, mono_ms, sent_ms)) {
-        service->answered_ms = mono_ms;
+    if (service->config.rate_mode == LULL_RATE_LEARNED &&
+        lull_rate_on_throttled(&service->rate, mono_ms, sent_ms)) {
+        service->answered_ms = service->rate.fresh_ms;
     }
     if (events->is_sender_throttled && !is_answered) {
         int64_t pause_ms =
