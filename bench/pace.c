@@ -219,9 +219,8 @@ static void wait_for_retry(struct world *world, uint32_t number, bool is_sender_
         fprintf(stderr, "pace: a message was given up\n");
         exit(1);
     }
-    push(world, (struct event){.at_ms = world->now_ms + verdict.delay_ms,
-                               .kind = DUE,
-                               .message = number});
+    push(world,
+         (struct event){.at_ms = world->now_ms + verdict.delay_ms, .kind = DUE, .message = number});
 }
 
 static void handle(struct world *world, const struct event *event)

@@ -8,7 +8,7 @@
 /* ---- a bucket for those that yield a rate only ---- */
 
 struct paced {
-    double rate;   /* per second */
+    double rate; /* per second */
     double tokens;
     int64_t at_ms;
     uint32_t in_flight;
@@ -17,7 +17,8 @@ struct paced {
 static int64_t paced_ask(struct paced *paced, int64_t now_ms)
 {
     double most = fmax(1.0, paced->rate / 10);
-    paced->tokens = fmin(most, paced->tokens + (double)(now_ms - paced->at_ms) * paced->rate / 1000);
+    paced->tokens =
+        fmin(most, paced->tokens + (double)(now_ms - paced->at_ms) * paced->rate / 1000);
     paced->at_ms = now_ms;
     if (paced->in_flight >= IN_FLIGHT_MAX) {
         return 10;

@@ -1,0 +1,39 @@
+# bash completion for lull
+
+_lull()
+{
+    local current=${COMP_WORDS[COMP_CWORD]}
+    local previous=${COMP_WORDS[COMP_CWORD - 1]}
+    local words=''
+    if ((COMP_CWORD == 1)); then
+        words='explain help --help --version'
+    elif [[ ${COMP_WORDS[1]} == help ]]; then
+        words='explain'
+    elif [[ ${COMP_WORDS[1]} == explain ]]; then
+        case $previous in
+        --policy) words='delivery urgent bulk client webhook' ;;
+        --kind) words='push webhook request' ;;
+        --method) words='GET HEAD OPTIONS PUT DELETE TRACE POST PATCH' ;;
+        --error)
+            words='dns dns_not_found refused connect_timeout tls tls_handshake reset timeout
+                protocol refused_stream goaway malformed_url forbidden cancelled'
+            ;;
+        --header)
+            words='Retry-After: Retry-After-Ms: RateLimit-Reset: X-RateLimit-Reset:
+                X-WNS-CONTINUE-AFTER: Date: WWW-Authenticate: Content-Type:'
+            ;;
+        --status) words='200 201 400 401 403 404 408 410 413 429 500 502 503 504' ;;
+        --body | --endpoint | --idempotency-key | --attempt | --ttl | --age | --previous-delay | \
+            --incoming-attempt | --now | --seed) ;;
+        *)
+            words='--status --header --body --error --queued --policy --kind --endpoint --method
+                --idempotency-key --repeatable --attempt --ttl --age --previous-delay
+                --sender-throttled --auth-retried --key-paused --incoming-attempt --circuit-open
+                --budget-exhausted --json --now --seed --help'
+            ;;
+        esac
+    fi
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+}
+
+complete -F _lull lull

@@ -52,7 +52,7 @@ struct lull_backoff_range {
 /* The range that the wait before retry n is drawn from. previous_ms is the wait before retry
  * n - 1 (decorrelated only; 0 or less where there was none). n = 0 is taken as 1. */
 LULL_API struct lull_backoff_range lull_backoff_bounds(const struct lull_backoff *backoff,
-                                                      uint32_t n, int64_t previous_ms);
+                                                       uint32_t n, int64_t previous_ms);
 
 /* A wait drawn from that range, or LULL_NEVER. */
 LULL_API int64_t lull_backoff_draw(const struct lull_backoff *backoff, uint32_t n,

@@ -39,24 +39,25 @@ enum lull_breaker_state {
 
 /* What a request came to, as far as a breaker cares. */
 enum lull_breaker_result {
-    LULL_BREAKER_SUCCESS,     /* answered: any status but the two below */
+    LULL_BREAKER_SUCCESS,     /* answered, in health */
     LULL_BREAKER_THROTTLED,   /* 429 */
     LULL_BREAKER_UNAVAILABLE, /* 503 */
     LULL_BREAKER_TRANSPORT,   /* no answer */
+    LULL_BREAKER_FAILED,      /* another 5xx: no ground to open, but none to close either */
     LULL_BREAKER_IGNORED,     /* says nothing about the service: cancelled, or answered already */
 };
 
 struct lull_breaker_config {
-    uint32_t unavailable_permille;  /* 503s in unavailable_window_ms    default 200 */
-    int64_t unavailable_window_ms;  /*                                  default 300,000 */
-    uint32_t throttled_permille;    /* 429s in window_ms                default 200 */
-    uint32_t transport_permille;    /* no answer, in window_ms          default 500 */
-    int64_t window_ms;              /*                                  default 60,000 */
-    uint32_t volume_min;            /* attempts before a share counts   default 20 */
-    int64_t open_ms;                /* first time open                  default 30,000 */
-    int64_t open_max_ms;            /* on repeated trips, doubling      default 300,000 */
-    int64_t probe_timeout_ms;       /* a probe older than this is lost  default 60,000 */
-    int64_t slow_start_step_ms;     /* the pace doubles each step       default 2,000 */
+    uint32_t unavailable_permille; /* 503s in unavailable_window_ms    default 200 */
+    int64_t unavailable_window_ms; /*                                  default 300,000 */
+    uint32_t throttled_permille;   /* 429s in window_ms                default 200 */
+    uint32_t transport_permille;   /* no answer, in window_ms          default 500 */
+    int64_t window_ms;             /*                                  default 60,000 */
+    uint32_t volume_min;           /* attempts before a share counts   default 20 */
+    int64_t open_ms;               /* first time open                  default 30,000 */
+    int64_t open_max_ms;           /* on repeated trips, doubling      default 300,000 */
+    int64_t probe_timeout_ms;      /* a probe older than this is lost  default 60,000 */
+    int64_t slow_start_step_ms;    /* the pace doubles each step       default 2,000 */
 };
 
 struct lull_breaker_permit {
@@ -67,13 +68,14 @@ struct lull_breaker_permit {
 struct lull_breaker {
     struct lull_breaker_config config;
     enum lull_breaker_state state;
-    uint32_t generation;     /* grows with every change of state */
-    uint32_t trips;          /* in a row, without a full recovery between */
-    int64_t state_ms;        /* when this state began */
-    int64_t open_for_ms;     /* while OPEN */
-    bool is_probe_out;       /* while HALF_OPEN */
-    int64_t probe_ms;        /* when it was given */
-    struct lull_bucket pace; /* while SLOW_START */
+    uint32_t generation;       /* grows with every change of state */
+    uint32_t trips;            /* in a row, without a full recovery between */
+    int64_t state_ms;          /* when this state began */
+    int64_t open_for_ms;       /* while OPEN */
+    bool is_probe_out;         /* while HALF_OPEN */
+    int64_t probe_ms;          /* when it was given */
+    int64_t retry_ms;          /* the latest instant that a Retry-After has named */
+    struct lull_bucket pace;   /* while SLOW_START */
     uint64_t full_milli_per_s; /* attempts per second before the trip: what full pace means */
     struct lull_window window; /* attempts, throttled, transport, over window_ms */
     struct lull_window unavailable_window; /* attempts, unavailable */
@@ -91,8 +93,9 @@ LULL_API int64_t lull_breaker_ask(struct lull_breaker *breaker, int64_t mono_ms,
                                   struct lull_random *random,
                                   struct lull_breaker_permit *ret_permit);
 
-/* What came of a request. retry_after_ms counts with THROTTLED: the breaker stays open that long
- * (0: not said). Returns true if this report opened the breaker. */
+/* What came of a request. retry_after_ms counts with THROTTLED (0: not said): if 429s open the
+ * breaker, it stays open until the latest instant that they named. Returns true if this report
+ * opened the breaker. */
 LULL_API bool lull_breaker_report(struct lull_breaker *breaker, int64_t mono_ms,
                                   struct lull_breaker_permit permit,
                                   enum lull_breaker_result result, int64_t retry_after_ms,

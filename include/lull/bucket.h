@@ -38,7 +38,8 @@ LULL_API int lull_bucket_configure(struct lull_bucket *bucket,
 
 /* Takes all or none. Returns 0 if taken, else the wait in ms after which the same call would
  * succeed, or LULL_NEVER if tokens > capacity. Never gives more than capacity + rate x time. A
- * clock that steps back costs nothing: time starts again from there, with what was missing. */
+ * clock that steps back is held at the latest time; a step of more than it takes to fill the bucket
+ * starts time anew from there, and so costs at most one bucket. */
 LULL_API int64_t lull_bucket_take(struct lull_bucket *bucket, int64_t mono_ms, uint32_t tokens);
 
 /* The same answer as _take, without taking. */

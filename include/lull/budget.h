@@ -31,16 +31,16 @@ enum lull_budget_form {
 };
 
 struct lull_budget_config {
-    enum lull_budget_form form;     /* default ratio */
-    uint32_t ratio_permille;        /* retries per 1,000 requests        default 200; 0 to 1,000 */
-    int64_t window_ms;              /* default 60,000 */
-    uint32_t warm_up;               /* requests before the ratio gives   default 10 */
-    uint32_t reserve;               /* retries in a full reserve         default 10; 0 to 10^6 */
-    uint32_t reserve_milli_per_s;   /* its refill                        default 10,000 (10/s) */
-    uint32_t tokens_max;            /* token form                        default 500 */
-    uint32_t tokens_retry;          /* cost of a retry                   default 5 */
-    uint32_t tokens_timeout;        /* cost of a retry after a timeout   default 10 */
-    uint32_t tokens_success;        /* what a success gives back         default 5 */
+    enum lull_budget_form form;   /* default ratio */
+    uint32_t ratio_permille;      /* retries per 1,000 requests        default 200; 0 to 1,000 */
+    int64_t window_ms;            /* default 60,000 */
+    uint32_t warm_up;             /* requests before the ratio gives   default 10 */
+    uint32_t reserve;             /* retries in a full reserve         default 10; 0 to 10^6 */
+    uint32_t reserve_milli_per_s; /* its refill                        default 10,000 (10/s) */
+    uint32_t tokens_max;          /* token form                        default 500 */
+    uint32_t tokens_retry;        /* cost of a retry                   default 5 */
+    uint32_t tokens_timeout;      /* cost of a retry after a timeout   default 10 */
+    uint32_t tokens_success;      /* what a success gives back         default 5 */
 };
 
 struct lull_budget {
@@ -70,8 +70,9 @@ LULL_API int64_t lull_budget_take(struct lull_budget *budget, int64_t mono_ms, b
 LULL_API uint64_t lull_budget_left(struct lull_budget *budget, int64_t mono_ms);
 
 /*
- * A table of budgets, one per destination, in memory that the caller gives. When it is full, the
- * destination that has been idle longest makes room.
+ * A table of budgets, one per destination, in memory that the caller gives. A destination lives in
+ * one of eight slots, by its key; when those are taken, the one of them that has been idle longest
+ * makes room.
  */
 struct lull_budget_slot {
     uint64_t key; /* any hash of the destination; 0 marks a free slot */

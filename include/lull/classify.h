@@ -17,7 +17,7 @@ LULL_BEGIN_DECLS
 struct lull_policy;
 
 enum lull_class {
-    LULL_CLASS_PENDING,        /* nothing has happened yet */
+    LULL_CLASS_PENDING, /* nothing has happened yet */
     LULL_CLASS_SUCCESS,
     LULL_CLASS_THROTTLED,      /* a healthy service refuses this sender: 429 */
     LULL_CLASS_UNAVAILABLE,    /* a service out of capacity: 503 */
@@ -44,9 +44,8 @@ enum lull_kind {
 
 struct lull_classification {
     enum lull_class class_;
-    const char *rule; /* the requirement that spoke, e.g. "C4" */
-    /* What the policy's problem mapping asks of a failure beyond its class. */
-    enum { LULL_ASKS_NOTHING, LULL_ASKS_GIVE_UP, LULL_ASKS_DEAD_LETTER } asks;
+    const char *rule;    /* the requirement that spoke, e.g. "C4" */
+    bool is_dead_letter; /* the policy wants this kept as a dead letter, also for a caller (C10) */
 };
 
 LULL_API struct lull_classification lull_classify(const struct lull_policy *policy,

@@ -6,9 +6,9 @@
  * `lull explain` all call this one function.
  *
  * The questions, in order; the first that ends the message does:
- *   can the target exist, what happened, is it worth another try, may it be repeated, is somebody
- *   else retrying, are attempts left, what did the server ask for, is that too long, how long do
- *   we wait, does the message outlive the wait, do circuit and budget allow it.
+ *   can the target exist, what happened, what did the server ask for, is it worth another try, how
+ *   far does it reach, may it be repeated, is somebody else retrying, are attempts left, how long
+ * do we wait, does the message outlive the wait, is it too long, do circuit and budget allow it.
  */
 #ifndef LULL_DECIDE_H
 #define LULL_DECIDE_H
@@ -28,12 +28,12 @@
 LULL_BEGIN_DECLS
 
 enum lull_verdict_kind {
-    LULL_VERDICT_SEND,      /* PENDING outcome: nothing speaks against sending it */
+    LULL_VERDICT_SEND, /* PENDING outcome: nothing speaks against sending it */
     LULL_VERDICT_DELIVERED,
-    LULL_VERDICT_RETRY,     /* after delay_ms */
-    LULL_VERDICT_DEAD,      /* to the dead letters */
-    LULL_VERDICT_GIVE_UP,   /* back to the caller */
-    LULL_VERDICTS,          /* how many there are */
+    LULL_VERDICT_RETRY,   /* after delay_ms */
+    LULL_VERDICT_DEAD,    /* to the dead letters */
+    LULL_VERDICT_GIVE_UP, /* back to the caller */
+    LULL_VERDICTS,        /* how many there are */
 };
 
 enum lull_reason {
@@ -80,7 +80,7 @@ enum lull_scope {
 enum lull_side_effect {
     LULL_DO_PURGE = 1 << 0,          /* the subscription is gone: take it out of routing (C5) */
     LULL_DO_DISABLE_TARGET = 1 << 1, /* the webhook target said 410 */
-    LULL_DO_HOLD = 1 << 2,           /* this subscription waits until the delay is over (P3) */
+    LULL_DO_HOLD = 1 << 2,           /* this subscription waits for hold_ms (P3) */
     LULL_DO_PAUSE = 1 << 3,          /* the whole service does (P3, P4) */
     LULL_DO_FRESH_JWT = 1 << 4,      /* sign anew before the retry, and check the old one (C8) */
     LULL_DO_REMEMBER_SIZE = 1 << 5,  /* this subscription refused this size (W6) */
@@ -88,7 +88,7 @@ enum lull_side_effect {
     LULL_DO_WARN_AUTH_SUSPECT = 1 << 7,
     LULL_DO_WARN_RETRY_AFTER_MISSING = 1 << 8,   /* on a 429 (A5) */
     LULL_DO_WARN_RETRY_AFTER_MALFORMED = 1 << 9, /* (A1) */
-    LULL_SIDE_EFFECTS = 10, /* how many bits there are */
+    LULL_SIDE_EFFECTS = 10,                      /* how many bits there are */
 };
 
 enum lull_method {
@@ -106,36 +106,37 @@ enum lull_method {
 
 /* What is known of the message or request. lull_facts_init fills in what is usual. */
 struct lull_facts {
-    enum lull_kind kind;        /* default: the policy's */
-    enum lull_vendor vendor;    /* default OTHER */
-    enum lull_method method;    /* default POST for messages, GET for requests */
-    bool has_idempotency_key;   /* default false */
-    bool is_repeatable;         /* the caller says it is safe to repeat: default true for queued
-                                   messages, which are delivered at least once, and operations */
-    uint32_t attempt;           /* the outcome ended this attempt, from 1    default 1 */
-    int64_t first_accepted_ms;  /* wall clock                                default now */
-    int64_t ttl_ms;             /* from then on; LULL_NEVER: none    default LULL_TTL_DEFAULT */
-    int64_t previous_delay_ms;  /* the wait before this attempt              default 0 */
-    uint32_t auth_retries;      /* retries spent on a fresh JWT (C8)         default 0 */
-    uint32_t incoming_attempt;  /* attempt count of the request we serve; 0 or 1: not a retry */
-    bool is_sender_throttled;   /* P3 has found that the whole sender is     default false */
-    bool is_key_paused;         /* K6 has paused our key on this service     default false */
-    bool is_circuit_open;       /* K5                                        default false */
-    bool is_budget_exhausted;   /* G4                                        default false */
+    enum lull_kind kind;       /* default: the policy's */
+    enum lull_vendor vendor;   /* default OTHER */
+    enum lull_method method;   /* default POST for messages, GET for requests */
+    bool has_idempotency_key;  /* default false */
+    bool is_repeatable;        /* the caller says it is safe to repeat: default true for queued
+                                  messages, which are delivered at least once, and operations */
+    uint32_t attempt;          /* the outcome ended this attempt, from 1    default 1 */
+    int64_t first_accepted_ms; /* wall clock                                default now */
+    int64_t ttl_ms;            /* from then on; LULL_NEVER: none    default LULL_TTL_DEFAULT */
+    int64_t previous_delay_ms; /* the wait before this attempt              default 0 */
+    uint32_t auth_retries;     /* retries spent on a fresh JWT (C8)         default 0 */
+    uint32_t incoming_attempt; /* attempt count of the request we serve; 0 or 1: not a retry */
+    bool is_sender_throttled;  /* P3 has found that the whole sender is     default false */
+    bool is_key_paused;        /* K6 has paused our key on this service     default false */
+    bool is_circuit_open;      /* K5                                        default false */
+    bool is_budget_exhausted;  /* G4                                        default false */
 };
 
 struct lull_verdict {
     enum lull_verdict_kind kind;
     enum lull_reason reason;
     enum lull_class class_;
-    enum lull_effect effect;   /* can the attempt have had one? */
+    enum lull_effect effect; /* can the attempt have had one? */
     enum lull_scope scope;
-    unsigned side_effects;     /* bits of enum lull_side_effect */
-    bool burns_attempt;        /* false: the attempt is not to be counted (K6) */
-    int64_t delay_ms;          /* RETRY, and ends by TTL: the wait that was drawn; else 0 */
-    int64_t delay_min_ms;      /* what it was drawn between */
+    unsigned side_effects; /* bits of enum lull_side_effect */
+    bool burns_attempt;    /* false: the attempt is not to be counted (K6) */
+    int64_t hold_ms;       /* with HOLD or PAUSE: what the server asked for, or our minimum */
+    int64_t delay_ms;      /* RETRY, and ends for want of time: the wait that was drawn; else 0 */
+    int64_t delay_min_ms;  /* what it was drawn between */
     int64_t delay_max_ms;
-    int64_t remaining_ms;      /* of TTL and deadline, the nearer; LULL_NEVER if neither */
+    int64_t remaining_ms; /* of TTL and deadline, the nearer; LULL_NEVER if neither */
     struct lull_retry_after retry_after; /* what the server asked for, by whichever header */
 };
 
@@ -145,16 +146,16 @@ enum lull_question {
     LULL_ASK_OUTCOME,
     LULL_ASK_CLASS,
     LULL_ASK_EFFECT,
-    LULL_ASK_REPEAT,
-    LULL_ASK_LAYER,
-    LULL_ASK_ATTEMPTS,
     LULL_ASK_RETRY_AFTER,
     LULL_ASK_SCOPE,
     LULL_ASK_MINIMUM,
-    LULL_ASK_TOO_LONG,
+    LULL_ASK_REPEAT,
+    LULL_ASK_LAYER,
+    LULL_ASK_ATTEMPTS,
     LULL_ASK_BACKOFF,
     LULL_ASK_DELAY,
     LULL_ASK_TIME_LEFT,
+    LULL_ASK_TOO_LONG,
     LULL_ASK_CIRCUIT,
     LULL_ASK_BUDGET,
     LULL_QUESTIONS, /* how many there are */

@@ -17,14 +17,14 @@
 LULL_BEGIN_DECLS
 
 struct lull_pacer_config {
-    uint32_t in_flight_max;  /* the full limit        default 256 */
-    uint32_t cut_permille;   /* over this: cut        default 50 */
-    uint32_t halt_permille;  /* over this: halt       default 200 */
-    uint32_t calm_permille;  /* under this: calm      default 10 */
-    int64_t window_ms;       /*                       default 60,000 */
-    int64_t calm_ms;         /*                       default 120,000 */
-    int64_t give_back_ms;    /*                       default 30,000 */
-    uint32_t volume_min;     /* answers before a share counts   default 20 */
+    uint32_t in_flight_max; /* the full limit        default 256 */
+    uint32_t cut_permille;  /* over this: cut        default 50 */
+    uint32_t halt_permille; /* over this: halt       default 200 */
+    uint32_t calm_permille; /* under this: calm      default 10 */
+    int64_t window_ms;      /*                       default 60,000 */
+    int64_t calm_ms;        /*                       default 120,000 */
+    int64_t give_back_ms;   /*                       default 30,000 */
+    uint32_t volume_min;    /* answers before a share counts   default 20 */
 };
 
 enum lull_pacer_event {
@@ -36,8 +36,8 @@ enum lull_pacer_event {
 struct lull_pacer {
     struct lull_pacer_config config;
     uint32_t limit;
-    int64_t calm_since_ms; /* end of the last trouble */
-    int64_t given_ms;      /* last time a tenth was given back */
+    int64_t calm_since_ms;     /* end of the last trouble */
+    int64_t given_ms;          /* last time a tenth was given back */
     struct lull_window window; /* answers, throttled */
 };
 

@@ -62,16 +62,16 @@ struct lull_policy {
     uint32_t wait_ttl_permille;  /* no wait over this share of the TTL; 0: no such limit
                                                                 default 0 */
     enum lull_retry_after_mode retry_after_mode; /*             default floor */
-    uint32_t spread_permille;    /* of Retry-After, on top      default 100; 0 to 1,000 */
-    int64_t spread_max_ms;       /*                             default 30,000 */
-    int64_t retry_after_max_ms;  /* longer ends it              default LULL_NEVER */
-    int64_t throttle_min_ms;     /* 429 without Retry-After     default 15,000 */
+    uint32_t spread_permille;       /* of Retry-After, on top      default 100; 0 to 1,000 */
+    int64_t spread_max_ms;          /*                             default 30,000 */
+    int64_t retry_after_max_ms;     /* longer ends it              default LULL_NEVER */
+    int64_t throttle_min_ms;        /* 429 without Retry-After     default 15,000 */
     int64_t throttle_sender_min_ms; /* ... the sender throttled default 60,000 */
-    uint32_t inner_retries;      /* when the incoming request was itself a retry (G7)
-                                                                default 0 */
-    uint32_t status_count;       /* the user's own status table (C11) */
+    uint32_t inner_retries;         /* when the incoming request was itself a retry (G7)
+                                                                   default 0 */
+    uint32_t status_count;          /* the user's own status table (C11) */
     struct lull_policy_status statuses[LULL_POLICY_STATUSES_MAX];
-    uint32_t problem_count;      /* problem+json types (C10) */
+    uint32_t problem_count; /* problem+json types (C10) */
     struct lull_policy_problem problems[LULL_POLICY_PROBLEMS_MAX];
     uint32_t reset_header_count; /* more headers that say when to come back (A7) */
     char reset_headers[LULL_POLICY_RESET_HEADERS_MAX][LULL_POLICY_RESET_HEADER_MAX];
@@ -79,9 +79,9 @@ struct lull_policy {
 
 /* What was wrong, where, and what is accepted. */
 struct lull_policy_error {
-    size_t offset;   /* of the offending word in the text; 0 from _validate */
-    char field[48];  /* its name, cut to fit */
-    char text[160];  /* a sentence */
+    size_t offset;  /* of the offending word in the text; 0 from _validate */
+    char field[48]; /* its name, cut to fit */
+    char text[160]; /* a sentence */
 };
 
 /* delivery, urgent, bulk, client or webhook. LULL_ERR_UNKNOWN for any other name. */

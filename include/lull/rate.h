@@ -53,13 +53,15 @@ struct lull_rate {
     uint64_t fresh_accepted;
     uint64_t fresh_throttled;
     int64_t hold_until_ms;
-    int64_t hold_ms;            /* the present distance between tries */
-    int64_t mark_ms;            /* the service's bucket was empty here ... */
-    uint64_t accepted;          /* ... and has given this many since */
-    uint64_t accepted_tick;     /* since tick_ms */
-    int64_t excess_milli;       /* accepted beyond the limit since the try began, thousandths */
-    int64_t burst_milli;        /* the largest such excess that ended in a refusal */
-    uint64_t used_milli;        /* smoothed accepted per second */
+    int64_t hold_ms;        /* the present distance between tries */
+    int64_t mark_ms;        /* the last refusal, or the end of the pause after it ... */
+    bool is_mark_empty;     /* ... where the service's bucket was empty: no pause */
+    uint64_t accepted;      /* ... and has given this many since */
+    uint64_t accepted_tick; /* since tick_ms */
+    int64_t excess_milli;   /* accepted beyond the limit since the try began, thousandths */
+    int64_t burst_milli;    /* the largest such excess that ended in a refusal */
+    uint64_t used_milli;    /* smoothed accepted per second */
+    uint32_t growth_ticks;  /* steps that were not grown by yet, for want of an answer */
 };
 
 LULL_API void lull_rate_config_default(struct lull_rate_config *config);
@@ -71,9 +73,12 @@ LULL_API int lull_rate_init(struct lull_rate *rate, const struct lull_rate_confi
 /* The service took a request that was sent at sent_ms. */
 LULL_API void lull_rate_on_accepted(struct lull_rate *rate, int64_t mono_ms, int64_t sent_ms);
 
-/* The service refused one by policy (429). True if this led to a cut, false if a cut that
- * was made since it was sent has answered it already, or it is too little to go by. */
-LULL_API bool lull_rate_on_throttled(struct lull_rate *rate, int64_t mono_ms, int64_t sent_ms);
+/* The service refused one by policy (429), and will be left alone for pause_ms because of it (0:
+ * only that message waits). A refusal that costs a pause is risked more seldom. True if this led to
+ * a cut, false if a cut that was made since it was sent has answered it already, or it is too
+ * little to go by. */
+LULL_API bool lull_rate_on_throttled(struct lull_rate *rate, int64_t mono_ms, int64_t sent_ms,
+                                     int64_t pause_ms);
 
 /* Lets time do its work; the answer is the rate, thousandths per second. backlog is the number of
  * messages that wait for this service, or LULL_BACKLOG_UNKNOWN; refusal_wait_ms is what a refused

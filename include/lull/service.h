@@ -34,12 +34,12 @@ enum lull_rate_mode {
 };
 
 struct lull_service_config {
-    enum lull_vendor vendor;          /* default OTHER */
-    enum lull_rate_mode rate_mode;    /* default learned */
-    struct lull_bucket_config fixed;  /* for FIXED                 default 100/s burst 500 */
-    uint32_t learned_burst;           /* for LEARNED               default 20 */
-    int64_t pause_ms;                 /* sender-wide 429 without Retry-After    default 60,000 */
-    int64_t refusal_wait_ms;          /* what a refused message waits at least  default 15,000 */
+    enum lull_vendor vendor;         /* default OTHER */
+    enum lull_rate_mode rate_mode;   /* default learned */
+    struct lull_bucket_config fixed; /* for FIXED                 default 100/s burst 500 */
+    uint32_t learned_burst;          /* for LEARNED               default 20 */
+    int64_t pause_ms;                /* sender-wide 429 without Retry-After    default 60,000 */
+    int64_t refusal_wait_ms;         /* what a refused message waits at least  default 15,000 */
     struct lull_rate_config rate;
     struct lull_pacer_config pacer;
     struct lull_scope_config scope;
@@ -83,10 +83,11 @@ struct lull_service {
     struct lull_breaker breaker;
     struct lull_bucket bucket;
     uint32_t in_flight;
-    uint64_t backlog;          /* as last told */
-    int64_t refusal_wait_ms;   /* as last seen */
-    int64_t answered_ms;       /* 429s of what was sent before this have been answered */
-    int64_t paused_until_ms;   /* meaningful while is_paused */
+    int64_t active_ms;       /* the last permit or report */
+    uint64_t backlog;        /* as last told */
+    int64_t refusal_wait_ms; /* as last seen */
+    int64_t answered_ms;     /* 429s of what was sent before this have been answered */
+    int64_t paused_until_ms; /* meaningful while is_paused */
     bool is_paused;
 };
 
@@ -110,14 +111,16 @@ struct lull_service_events {
     bool is_paused;           /* a pause began or was made longer */
 };
 
-/* What became of a message that had a permit. Each permit is reported once. */
+/* What became of a message that had a permit. Each permit is reported once; if all that are out are
+ * lost, they count as reported after the breaker's probe_timeout_ms of silence. */
 LULL_API struct lull_service_events lull_service_report(struct lull_service *service,
                                                         int64_t mono_ms,
                                                         struct lull_service_permit permit,
                                                         const struct lull_service_outcome *outcome,
                                                         struct lull_random *random);
 
-/* By the operator, or another node. for_ms 0 ends a pause. */
+/* By the operator, or another node: from now on for that long, also if that is sooner than before;
+ * for_ms 0 ends a pause. A 429 only ever makes a pause longer. */
 LULL_API void lull_service_pause(struct lull_service *service, int64_t mono_ms, int64_t for_ms);
 
 LULL_API struct lull_gate lull_service_gate(struct lull_service *service, int64_t mono_ms,

@@ -26,11 +26,11 @@ enum lull_vendor {
 
 struct lull_vendor_traits {
     const char *name;
-    const char *status_page;     /* where its operators say what is wrong; NULL if none (K4) */
-    int64_t retry_min_ms;        /* no retry sooner than this (V2) */
-    int64_t throttle_min_ms;     /* 429 without Retry-After; 0: the policy's (A5) */
-    bool is_throttle_sender_wide;  /* one 429 means the whole sender (P4) */
-    bool is_throttle_single_only;  /* one 429 never means more than one subscription (P4) */
+    const char *status_page;      /* where its operators say what is wrong; NULL if none (K4) */
+    int64_t retry_min_ms;         /* no retry sooner than this (V2) */
+    int64_t throttle_min_ms;      /* 429 without Retry-After; 0: the policy's (A5) */
+    bool is_throttle_sender_wide; /* one 429 means the whole sender (P4) */
+    bool is_throttle_single_only; /* one 429 never means more than one subscription (P4) */
 };
 
 /* The version of the table of facts, as year-month-number. */

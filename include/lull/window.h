@@ -21,10 +21,10 @@ LULL_BEGIN_DECLS
 #define LULL_WINDOW_COUNTERS 4
 
 struct lull_window {
-    int64_t slot_ms;                                                  /* span / slots */
-    int64_t slot;                                                     /* number of the newest */
-    uint32_t counts[LULL_WINDOW_SLOTS + 1][LULL_WINDOW_COUNTERS];     /* ring, by slot number */
-    uint64_t totals[LULL_WINDOW_COUNTERS];                            /* of the whole ring */
+    int64_t slot_ms;                                              /* span / slots */
+    int64_t slot;                                                 /* number of the newest */
+    uint32_t counts[LULL_WINDOW_SLOTS + 1][LULL_WINDOW_COUNTERS]; /* ring, by slot number */
+    uint64_t totals[LULL_WINDOW_COUNTERS];                        /* of the whole ring */
 };
 
 /* span_ms must be a positive multiple of LULL_WINDOW_SLOTS, else LULL_ERR_RANGE. */

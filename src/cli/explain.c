@@ -31,7 +31,8 @@ static const char help[] =
     "                          to it: 'bulk retries=9 cap=10m status.409=retry'; lull-policy(7)\n"
     "  --kind KIND             push, webhook or request; default: what the policy is for\n"
     "  --endpoint URL          picks the service by its host; never printed\n"
-    "  --method METHOD         default: POST for messages, GET for requests. Saying POST makes the\n"
+    "  --method METHOD         default: POST for messages, GET for requests. Saying POST makes "
+    "the\n"
     "                          idempotency gate ask for a key or --repeatable\n"
     "  --idempotency-key KEY   it carries one; never printed\n"
     "  --repeatable            it is safe to repeat\n"
@@ -154,8 +155,8 @@ static int read_header(struct arguments *arguments, const char *text)
     }
     const char *value = colon + 1;
     value += strspn(value, " \t");
-    arguments->headers[arguments->outcome.header_count++] = (struct lull_header){
-        text, (size_t)(colon - text), value, strlen(value)};
+    arguments->headers[arguments->outcome.header_count++] =
+        (struct lull_header){text, (size_t)(colon - text), value, strlen(value)};
     return CLI_OK;
 }
 
@@ -307,14 +308,20 @@ static int read_option(struct arguments *arguments, int code, const char *value)
     }
 }
 
-/* What getopt could not place. An option's value may be secret, so only its name is repeated. */
+/* What getopt could not place. A value may be secret, so only the names of options are repeated. */
 static int refuse_option(int code, const char *word)
 {
-    int length = (int)strcspn(word, "=");
-    if (code == ':') {
-        return cli_usage("explain", "%.*s needs a value", length, word);
+    for (const struct option *option = options; option->name; option++) {
+        if (option->val == optopt) {
+            return cli_usage("explain", "--%s %s", option->name,
+                             code == ':' ? "needs a value" : "takes no value");
+        }
     }
-    return cli_usage("explain", "there is no option %.*s, or it takes no value", length, word);
+    if (optopt > 0) {
+        return cli_usage("explain", "there is no option -%c; all of them begin with --", optopt);
+    }
+    return cli_usage("explain", "there is no option %.*s, or it could be several",
+                     (int)strcspn(word, "="), word);
 }
 
 static int read_arguments(struct arguments *arguments, int argc, char **argv)
@@ -344,8 +351,8 @@ static int read_arguments(struct arguments *arguments, int argc, char **argv)
 static int make_facts(const struct arguments *arguments, struct lull_facts *facts)
 {
     struct lull_policy policy = arguments->policy;
-    if (arguments->kind && (lull_kind_from_string(arguments->kind, &policy.kind) != LULL_OK ||
-                            policy.kind == LULL_KIND_OPERATION)) {
+    if ((arguments->kind && lull_kind_from_string(arguments->kind, &policy.kind) != LULL_OK) ||
+        policy.kind == LULL_KIND_OPERATION) {
         return refuse("--kind must be push, webhook or request");
     }
     lull_facts_init(facts, &policy, arguments->now_ms);

@@ -99,8 +99,7 @@ static void print_effects(unsigned side_effects)
     printf(",\"effects\":[");
     for (unsigned i = 0; i < LULL_SIDE_EFFECTS; i++) {
         if (side_effects & (1U << i)) {
-            printf("%s\"%s\"", comma,
-                   lull_side_effect_to_string((enum lull_side_effect)(1U << i)));
+            printf("%s\"%s\"", comma, lull_side_effect_to_string((enum lull_side_effect)(1U << i)));
             comma = ",";
         }
     }
@@ -139,6 +138,7 @@ void explain_print_json(const struct explanation *explanation)
     printf(",\"scope\":\"%s\"", lull_scope_to_string(verdict->scope));
     print_effects(verdict->side_effects);
     print_rules(&explanation->trace);
+    printf(",\"hold_ms\":%" PRId64, verdict->hold_ms);
     printf(",\"effect\":\"%s\"", lull_effect_to_string(verdict->effect));
     print_number_or_null("remaining_ms", verdict->remaining_ms != LULL_NEVER,
                          verdict->remaining_ms);

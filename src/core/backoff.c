@@ -70,9 +70,12 @@ int64_t lull_backoff_draw(const struct lull_backoff *backoff, uint32_t n, int64_
 const char *lull_backoff_strategy_to_string(enum lull_backoff_strategy strategy)
 {
     static const char *const words[LULL_BACKOFF_STRATEGIES] = {
-        [LULL_BACKOFF_IMMEDIATE] = "immediate",       [LULL_BACKOFF_FIXED] = "fixed",
-        [LULL_BACKOFF_LINEAR] = "linear",             [LULL_BACKOFF_EXPONENTIAL] = "exponential",
-        [LULL_BACKOFF_FULL_JITTER] = "full_jitter",   [LULL_BACKOFF_EQUAL_JITTER] = "equal_jitter",
+        [LULL_BACKOFF_IMMEDIATE] = "immediate",
+        [LULL_BACKOFF_FIXED] = "fixed",
+        [LULL_BACKOFF_LINEAR] = "linear",
+        [LULL_BACKOFF_EXPONENTIAL] = "exponential",
+        [LULL_BACKOFF_FULL_JITTER] = "full_jitter",
+        [LULL_BACKOFF_EQUAL_JITTER] = "equal_jitter",
         [LULL_BACKOFF_DECORRELATED] = "decorrelated",
     };
     return words[strategy];

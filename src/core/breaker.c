@@ -46,6 +46,7 @@ int lull_breaker_init(struct lull_breaker *breaker, const struct lull_breaker_co
         return LULL_ERR_RANGE;
     }
     fresh.state_ms = mono_ms;
+    fresh.retry_ms = mono_ms;
     *breaker = fresh;
     return LULL_OK;
 }
@@ -67,7 +68,7 @@ static int64_t draw_open_time(const struct lull_breaker *breaker, struct lull_ra
         ceiling = saturating_multiply(ceiling, 2);
     }
     ceiling = min_i64(ceiling, breaker->config.open_max_ms);
-    return breaker->trips <= 1 ? ceiling : lull_random_between(random, ceiling / 2, ceiling);
+    return breaker->trips <= 1 ? ceiling : lull_random_between(random, (ceiling + 1) / 2, ceiling);
 }
 
 void lull_breaker_trip(struct lull_breaker *breaker, int64_t mono_ms, int64_t open_for_ms,
@@ -100,7 +101,9 @@ static struct lull_bucket_config slow_start_pace(const struct lull_breaker *brea
     uint64_t rate = breaker->full_milli_per_s >> (SLOW_START_STEPS - step);
     uint64_t burst = rate / 4000;
     return (struct lull_bucket_config){
-        .capacity = (uint32_t)(burst < 1 ? 1 : burst > 1000 ? 1000 : burst),
+        .capacity = (uint32_t)(burst < 1      ? 1
+                               : burst > 1000 ? 1000
+                                              : burst),
         .rate_milli_per_s = rate,
     };
 }
@@ -120,6 +123,7 @@ enum lull_breaker_state lull_breaker_tick(struct lull_breaker *breaker, int64_t 
 {
     if (mono_ms < breaker->state_ms) { /* a clock that broke its word: start the state anew */
         breaker->state_ms = mono_ms;
+        breaker->retry_ms = mono_ms;
     }
     if (breaker->is_probe_out && mono_ms < breaker->probe_ms) {
         breaker->probe_ms = mono_ms;
@@ -202,7 +206,12 @@ bool lull_breaker_report(struct lull_breaker *breaker, int64_t mono_ms,
     if (permit.generation != breaker->generation) {
         return false;
     }
-    int64_t open_for_ms = result == LULL_BREAKER_THROTTLED ? retry_after_ms : 0;
+    int64_t open_for_ms = 0;
+    if (result == LULL_BREAKER_THROTTLED) {
+        int64_t named_ms = saturating_add(mono_ms, min_i64(retry_after_ms, LULL_WAIT_MAX_MS));
+        breaker->retry_ms = max_i64(breaker->retry_ms, named_ms);
+        open_for_ms = breaker->retry_ms - mono_ms;
+    }
     if (state == LULL_BREAKER_HALF_OPEN) {
         breaker->is_probe_out = false;
         if (result == LULL_BREAKER_SUCCESS) {

@@ -5,6 +5,7 @@
 
 #include "lull/duration.h"
 #include "lull/error.h"
+#include "saturate.h"
 
 #define MICRO INT64_C(1000000) /* parts of a token */
 #define CAPACITY_MAX 1000000U
@@ -24,8 +25,11 @@ static int64_t capacity_micro(const struct lull_bucket *bucket)
 /* A rate of r thousandths per second earns r millionths in a millisecond. */
 static void earn(struct lull_bucket *bucket, int64_t mono_ms)
 {
-    int64_t elapsed_ms = mono_ms - bucket->mono_ms;
+    int64_t elapsed_ms = saturating_sub(mono_ms, bucket->mono_ms);
     int64_t rate = (int64_t)bucket->config.rate_milli_per_s;
+    if (elapsed_ms < 0 && -(elapsed_ms + 1) < capacity_micro(bucket) / rate) {
+        return; /* a jitter of the clock: hold at the latest time, or it would be earned twice */
+    }
     bucket->mono_ms = mono_ms;
     if (elapsed_ms <= 0) {
         return;
@@ -73,7 +77,8 @@ int64_t lull_bucket_wait(struct lull_bucket *bucket, int64_t mono_ms, uint32_t t
         return 0;
     }
     int64_t rate = (int64_t)bucket->config.rate_milli_per_s;
-    return (short_micro + rate - 1) / rate;
+    int64_t held_ms = bucket->mono_ms - mono_ms; /* the clock has to come up to here first */
+    return held_ms + (short_micro + rate - 1) / rate;
 }
 
 int64_t lull_bucket_take(struct lull_bucket *bucket, int64_t mono_ms, uint32_t tokens)

@@ -115,8 +115,7 @@ uint64_t lull_budget_left(struct lull_budget *budget, int64_t mono_ms)
     return cost > 0 ? budget->tokens / cost + reserve : UINT64_MAX;
 }
 
-int lull_budget_table_init(struct lull_budget_table *table,
-                           const struct lull_budget_config *config,
+int lull_budget_table_init(struct lull_budget_table *table, const struct lull_budget_config *config,
                            struct lull_budget_slot *slots, size_t slot_count)
 {
     struct lull_budget trial;
@@ -138,16 +137,16 @@ struct lull_budget *lull_budget_table_get(struct lull_budget_table *table, uint6
     uint64_t wanted = key != 0 ? key : 1;
     size_t start = (size_t)((wanted * UINT64_C(0x9e3779b97f4a7c15)) >> 32) % table->slot_count;
     size_t probes = table->slot_count < PROBES ? table->slot_count : PROBES;
-    struct lull_budget_slot *idlest = NULL;
+    struct lull_budget_slot *idlest = &table->slots[start];
     for (size_t i = 0; i < probes; i++) {
         struct lull_budget_slot *slot = &table->slots[(start + i) % table->slot_count];
         if (slot->key == wanted) {
             slot->used_ms = mono_ms;
             return &slot->budget;
         }
-        bool is_better = !idlest || (idlest->key != 0 &&
-                                     (slot->key == 0 || slot->used_ms < idlest->used_ms));
-        idlest = is_better ? slot : idlest;
+        if (idlest->key != 0 && (slot->key == 0 || slot->used_ms < idlest->used_ms)) {
+            idlest = slot;
+        }
     }
     idlest->key = wanted;
     idlest->used_ms = mono_ms;

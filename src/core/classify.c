@@ -7,11 +7,11 @@
 #include "text.h"
 #include "vendor_table.h"
 
-#define BODY_MAX (16 * 1024)
+#define BODY_MAX 16384
 
 static struct lull_classification as(enum lull_class class_, const char *rule)
 {
-    return (struct lull_classification){class_, rule, LULL_ASKS_NOTHING};
+    return (struct lull_classification){class_, rule, false};
 }
 
 static struct lull_classification classify_transport(enum lull_transport transport)
@@ -88,35 +88,41 @@ static bool has_readable_body(const struct lull_outcome *outcome)
     return outcome->body && outcome->body_length > 0 && outcome->body_length <= BODY_MAX;
 }
 
-static bool by_problem(const struct lull_policy *policy, const struct lull_outcome *outcome,
-                       const struct hints *hints, struct lull_classification *ret)
+/* What the policy says about a problem's type. */
+static bool by_problem_type(const struct lull_policy *policy, unsigned status, const char *type,
+                            struct lull_classification *ret)
 {
-    struct json_wanted type = {.name = "type"};
-    if (policy->problem_count == 0 || !is_problem_json(hints->content_type) ||
-        !has_readable_body(outcome) ||
-        !json_scan(outcome->body, outcome->body_length, &type, 1) || !type.is_string ||
-        type.is_cut) {
-        return false;
-    }
     for (uint32_t i = 0; i < policy->problem_count; i++) {
-        if (strcmp(policy->problems[i].type, type.string) != 0) {
+        if (strcmp(policy->problems[i].type, type) != 0) {
             continue;
         }
-        enum lull_class class_ = classify_status(outcome->status).class_;
+        enum lull_class class_ = classify_status(status).class_;
         switch (policy->problems[i].action) {
         case LULL_PROBLEM_RETRY:
             *ret = as(lull_class_is_retryable(class_) ? class_ : LULL_CLASS_SERVER_ERROR, "C10");
             return true;
         case LULL_PROBLEM_GIVE_UP:
-            *ret = (struct lull_classification){LULL_CLASS_REJECTED, "C10", LULL_ASKS_GIVE_UP};
+            *ret = as(LULL_CLASS_REJECTED, "C10");
             return true;
         case LULL_PROBLEM_DEAD_LETTER:
         default:
-            *ret = (struct lull_classification){LULL_CLASS_REJECTED, "C10", LULL_ASKS_DEAD_LETTER};
+            *ret = (struct lull_classification){LULL_CLASS_REJECTED, "C10", true};
             return true;
         }
     }
     return false;
+}
+
+static bool by_problem(const struct lull_policy *policy, const struct lull_outcome *outcome,
+                       const struct hints *hints, struct lull_classification *ret)
+{
+    if (policy->problem_count == 0 || !is_problem_json(hints->content_type) ||
+        !has_readable_body(outcome)) {
+        return false;
+    }
+    struct json_wanted type = {.name = "type"};
+    return json_scan(outcome->body, outcome->body_length, &type, 1) && type.is_string &&
+           !type.is_cut && by_problem_type(policy, outcome->status, type.string, ret);
 }
 
 static bool by_policy_status(const struct lull_policy *policy, unsigned status,
@@ -131,41 +137,47 @@ static bool by_policy_status(const struct lull_policy *policy, unsigned status,
     return false;
 }
 
-static bool is_row_for(const struct vendor_row *row, enum lull_vendor vendor, unsigned status)
+/* The rows of the table that read the body. */
+static bool by_vendor_body(enum lull_vendor vendor, const struct lull_outcome *outcome,
+                           struct lull_classification *ret)
 {
-    return row->vendor == vendor && (row->status == 0 || row->status == status);
-}
-
-static bool is_detail_met(const struct vendor_row *row, const struct json_wanted *number,
-                          const struct json_wanted *word)
-{
-    if (row->detail == DETAIL_ERRNO) {
-        return number->is_number && number->number == row->number;
+    struct json_wanted wanted[2] = {{.name = "errno"}, {.name = "reason"}};
+    if (!has_readable_body(outcome) || !json_scan(outcome->body, outcome->body_length, wanted, 2)) {
+        return false;
     }
-    return word->is_string && !word->is_cut && strcmp(word->string, row->word) == 0;
+    for (size_t i = 0; i < vendor_row_count; i++) {
+        const struct vendor_row *row = &vendor_rows[i];
+        if (row->vendor != vendor || row->status != outcome->status) {
+            continue;
+        }
+        bool is_met = row->detail == DETAIL_ERRNO
+                          ? wanted[0].is_number && wanted[0].number == row->number
+                          : row->detail == DETAIL_REASON && wanted[1].is_string &&
+                                !wanted[1].is_cut && strcmp(wanted[1].string, row->word) == 0;
+        if (is_met) {
+            *ret = as(row->class_, row->rule);
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool by_vendor(enum lull_vendor vendor, const struct lull_outcome *outcome,
                       struct lull_classification *ret)
 {
-    struct json_wanted wanted[] = {{.name = "errno"}, {.name = "reason"}};
-    bool is_scanned = false;
-    bool is_json = false;
+    if (vendor == LULL_VENDOR_OTHER) {
+        return false;
+    }
     for (size_t i = 0; i < vendor_row_count; i++) {
         const struct vendor_row *row = &vendor_rows[i];
-        if (!is_row_for(row, vendor, outcome->status)) {
+        if (row->vendor != vendor || row->status != outcome->status) {
             continue;
         }
-        if (row->detail != DETAIL_NONE && !is_scanned) {
-            is_scanned = true;
-            is_json = has_readable_body(outcome) &&
-                      json_scan(outcome->body, outcome->body_length, wanted, 2);
+        if (row->detail != DETAIL_NONE) { /* all rows of this status read the body, once */
+            return by_vendor_body(vendor, outcome, ret);
         }
-        if (row->detail == DETAIL_NONE ||
-            (is_json && is_detail_met(row, &wanted[0], &wanted[1]))) {
-            *ret = as(row->class_, row->rule);
-            return true;
-        }
+        *ret = as(row->class_, row->rule);
+        return true;
     }
     return false;
 }
@@ -181,7 +193,12 @@ static bool is_auth_suspect(const struct hints *hints)
         hints->waits[HINT_RETRY_AFTER_MS]) {
         return false;
     }
-    return text_is(text_trim(header->value, header->value_length), "0");
+    struct text value = text_trim(header->value, header->value_length);
+    size_t zeros = 0;
+    while (zeros < value.length && value.data[zeros] == '0') {
+        zeros++;
+    }
+    return zeros > 0 && zeros == value.length;
 }
 
 struct lull_classification classify_with_hints(const struct lull_policy *policy,

@@ -16,6 +16,9 @@
 #include "lull/error.h"
 #include "saturate.h"
 
+/* How long the way through a queue may take and still be "now" (T1). */
+#define NOW_MAX_MS 5000
+
 struct decision {
     const struct lull_policy *policy;
     const struct lull_facts *facts;
@@ -23,13 +26,15 @@ struct decision {
     const struct lull_vendor_traits *vendor;
     int64_t now_ms;
     struct lull_random *random;
-    struct lull_verdict verdict;
+    struct lull_verdict *verdict;
     struct lull_trace *trace;
     struct hints hints;
     struct lull_classification classification;
-    int64_t ttl_ms;     /* the message's, or the policy's */
-    int64_t minimum_ms; /* no wait may be shorter */
-    bool is_backoff_on_top; /* added to the minimum, rather than compared with it (A5) */
+    int64_t ttl_ms; /* the message's, or the policy's */
+    bool is_sender_throttled;
+    int64_t minimum_ms;       /* no wait may be shorter ... */
+    const char *minimum_rule; /* ... by this one */
+    bool is_backoff_on_top;   /* added to the minimum, rather than compared with it (A5) */
 };
 
 static void note(struct decision *decision, enum lull_question question, const char *rule,
@@ -49,18 +54,17 @@ static bool is_from_queue(const struct decision *decision)
 /* A queued message goes to the dead letters; a caller gets its answer back. */
 static bool end(struct decision *decision, enum lull_reason reason)
 {
-    bool is_dead =
-        is_from_queue(decision) || decision->classification.asks == LULL_ASKS_DEAD_LETTER;
-    decision->verdict.kind = is_dead ? LULL_VERDICT_DEAD : LULL_VERDICT_GIVE_UP;
-    decision->verdict.reason = reason;
+    bool is_dead = is_from_queue(decision) || decision->classification.is_dead_letter;
+    decision->verdict->kind = is_dead ? LULL_VERDICT_DEAD : LULL_VERDICT_GIVE_UP;
+    decision->verdict->reason = reason;
     return true;
 }
 
 static void clear_delay(struct decision *decision)
 {
-    decision->verdict.delay_ms = 0;
-    decision->verdict.delay_min_ms = 0;
-    decision->verdict.delay_max_ms = 0;
+    decision->verdict->delay_ms = 0;
+    decision->verdict->delay_min_ms = 0;
+    decision->verdict->delay_max_ms = 0;
 }
 
 /* How long ago it was accepted. A clock that stepped back makes it new, never negative (T4). */
@@ -89,10 +93,10 @@ static bool ask_target(struct decision *decision)
         return false;
     }
     note(decision, LULL_ASK_TARGET, "S6", "no: nothing is ever under .invalid", -1);
-    decision->verdict.class_ = LULL_CLASS_GONE;
+    decision->verdict->class_ = LULL_CLASS_GONE;
     if (decision->facts->kind == LULL_KIND_PUSH) {
-        decision->verdict.side_effects |= LULL_DO_PURGE;
-        decision->verdict.scope = LULL_SCOPE_SUBSCRIPTION;
+        decision->verdict->side_effects |= LULL_DO_PURGE;
+        decision->verdict->scope = LULL_SCOPE_SUBSCRIPTION;
     }
     return end(decision, LULL_REASON_GONE);
 }
@@ -104,23 +108,24 @@ static bool ask_pending(struct decision *decision)
     if (decision->outcome->kind != LULL_OUTCOME_PENDING) {
         return false;
     }
-    /* A TTL of 0 means now or never: the first attempt is the now. */
-    bool is_expired = decision->ttl_ms == 0 ? decision->facts->attempt > 1
-                                            : remaining_of(decision, decision->ttl_ms) == 0;
+    /* A TTL of 0 means now or never: the now is the first attempt, if nothing holds it up. */
+    bool is_expired = remaining_of(decision, decision->ttl_ms) == 0;
+    if (decision->ttl_ms == 0) {
+        is_expired = decision->facts->attempt > 1 || age_ms(decision) > NOW_MAX_MS;
+    }
     bool is_late = remaining_of(decision, decision->policy->deadline_ms) == 0;
     if (is_expired || is_late) {
         note(decision, LULL_ASK_TIME_LEFT, "T2", "no: it expired while it waited", 0);
         bool is_deadline = is_late && !is_expired && !is_from_queue(decision);
-        return end(decision,
-                   is_deadline ? LULL_REASON_DEADLINE_EXCEEDED : LULL_REASON_TTL_EXPIRED);
+        return end(decision, is_deadline ? LULL_REASON_DEADLINE_EXCEEDED : LULL_REASON_TTL_EXPIRED);
     }
-    note(decision, LULL_ASK_TIME_LEFT, "T1", "yes", decision->verdict.remaining_ms);
+    note(decision, LULL_ASK_TIME_LEFT, "T1", "yes", decision->verdict->remaining_ms);
     if (decision->facts->is_circuit_open && !is_from_queue(decision)) {
         note(decision, LULL_ASK_CIRCUIT, "K5", "no: it is open", -1);
         return end(decision, LULL_REASON_CIRCUIT_OPEN);
     }
-    decision->verdict.kind = LULL_VERDICT_SEND;
-    decision->verdict.reason = LULL_REASON_NONE;
+    decision->verdict->kind = LULL_VERDICT_SEND;
+    decision->verdict->reason = LULL_REASON_NONE;
     return true;
 }
 
@@ -128,7 +133,7 @@ static bool ask_pending(struct decision *decision)
 
 static enum lull_reason ending_reason(const struct decision *decision)
 {
-    switch (decision->verdict.class_) {
+    switch (decision->verdict->class_) {
     case LULL_CLASS_AUTH:
         return LULL_REASON_AUTH;
     case LULL_CLASS_GONE:
@@ -147,15 +152,15 @@ static enum lull_reason ending_reason(const struct decision *decision)
 
 static void add_ending_effects(struct decision *decision)
 {
-    struct lull_verdict *verdict = &decision->verdict;
+    struct lull_verdict *verdict = decision->verdict;
     bool is_push = decision->facts->kind == LULL_KIND_PUSH;
     if (verdict->class_ == LULL_CLASS_AUTH && is_from_queue(decision)) {
         verdict->side_effects |= LULL_DO_ALERT;
     } else if (verdict->class_ == LULL_CLASS_GONE && is_push) {
         verdict->side_effects |= LULL_DO_PURGE;
         verdict->scope = LULL_SCOPE_SUBSCRIPTION;
-    } else if (verdict->class_ == LULL_CLASS_GONE &&
-               decision->facts->kind == LULL_KIND_WEBHOOK && decision->outcome->status == 410) {
+    } else if (verdict->class_ == LULL_CLASS_GONE && decision->facts->kind == LULL_KIND_WEBHOOK &&
+               decision->outcome->status == 410) {
         verdict->side_effects |= LULL_DO_DISABLE_TARGET;
         verdict->scope = LULL_SCOPE_SUBSCRIPTION;
     } else if (verdict->class_ == LULL_CLASS_TOO_LARGE && is_push) {
@@ -177,7 +182,7 @@ static void note_outcome(struct decision *decision)
 
 static bool ask_class(struct decision *decision)
 {
-    struct lull_verdict *verdict = &decision->verdict;
+    struct lull_verdict *verdict = decision->verdict;
     note_outcome(decision);
     decision->classification =
         classify_with_hints(decision->policy, decision->facts->kind, decision->facts->vendor,
@@ -196,8 +201,9 @@ static bool ask_class(struct decision *decision)
 
 static bool ask_retryable(struct decision *decision)
 {
-    struct lull_verdict *verdict = &decision->verdict;
-    if (verdict->class_ == LULL_CLASS_AUTH && decision->facts->is_key_paused) {
+    struct lull_verdict *verdict = decision->verdict;
+    if (verdict->class_ == LULL_CLASS_AUTH && decision->facts->is_key_paused &&
+        is_from_queue(decision)) {
         verdict->burns_attempt = false; /* K6: our key is at fault, not this message */
         return false;
     }
@@ -220,28 +226,31 @@ static bool ask_retryable(struct decision *decision)
 
 static bool is_refused_by_policy(const struct decision *decision)
 {
-    return decision->verdict.class_ == LULL_CLASS_THROTTLED ||
-           decision->verdict.class_ == LULL_CLASS_AUTH_SUSPECT;
+    return decision->verdict->class_ == LULL_CLASS_THROTTLED ||
+           decision->verdict->class_ == LULL_CLASS_AUTH_SUSPECT;
 }
 
 static void ask_retry_after(struct decision *decision)
 {
-    struct lull_verdict *verdict = &decision->verdict;
+    struct lull_verdict *verdict = decision->verdict;
     if (decision->outcome->kind != LULL_OUTCOME_STATUS) {
         return;
     }
-    const char *header = NULL;
     bool is_refused = is_refused_by_policy(decision);
-    bool with_resets = is_refused || verdict->class_ == LULL_CLASS_UNAVAILABLE;
-    verdict->retry_after = hints_wait(&decision->hints, decision->policy, decision->outcome,
-                                      with_resets, decision->now_ms, &header);
-    switch (verdict->retry_after.state) {
+    struct hint_answer answer =
+        hints_wait(&decision->hints, decision->policy, decision->outcome,
+                   is_refused || verdict->class_ == LULL_CLASS_UNAVAILABLE, decision->now_ms);
+    verdict->retry_after = answer.wait;
+    if (answer.is_retry_after_malformed) {
+        verdict->side_effects |= LULL_DO_WARN_RETRY_AFTER_MALFORMED;
+    }
+    switch (answer.wait.state) {
     case LULL_RETRY_AFTER_OK:
-        note(decision, LULL_ASK_RETRY_AFTER, strcmp(header, "Retry-After") == 0 ? "A1" : "A7",
-             header, verdict->retry_after.wait_ms);
+        note(decision, LULL_ASK_RETRY_AFTER,
+             strcmp(answer.header, "Retry-After") == 0 ? "A1" : "A7", answer.header,
+             answer.wait.wait_ms);
         break;
     case LULL_RETRY_AFTER_MALFORMED:
-        verdict->side_effects |= LULL_DO_WARN_RETRY_AFTER_MALFORMED;
         note(decision, LULL_ASK_RETRY_AFTER, "A1", "malformed, which counts as nothing", -1);
         break;
     case LULL_RETRY_AFTER_ABSENT:
@@ -273,10 +282,17 @@ static bool is_idempotent(enum lull_method method)
     }
 }
 
+/* 429 and 503 say that the request was not served, whatever class a policy gives them. */
+static bool is_turned_away(const struct decision *decision)
+{
+    return is_refused_by_policy(decision) || decision->verdict->class_ == LULL_CLASS_UNAVAILABLE ||
+           decision->outcome->status == 429 || decision->outcome->status == 503;
+}
+
 static bool ask_repeat(struct decision *decision)
 {
     const struct lull_facts *facts = decision->facts;
-    const struct lull_verdict *verdict = &decision->verdict;
+    const struct lull_verdict *verdict = decision->verdict;
     const char *why = NULL;
     if (is_idempotent(facts->method)) {
         why = "yes: the method is idempotent";
@@ -287,8 +303,7 @@ static bool ask_repeat(struct decision *decision)
     } else if (decision->outcome->kind == LULL_OUTCOME_TRANSPORT &&
                verdict->effect != LULL_EFFECT_UNKNOWN) {
         why = "yes: it was provably not processed";
-    } else if (verdict->retry_after.state == LULL_RETRY_AFTER_OK &&
-               (is_refused_by_policy(decision) || verdict->class_ == LULL_CLASS_UNAVAILABLE)) {
+    } else if (verdict->retry_after.state == LULL_RETRY_AFTER_OK && is_turned_away(decision)) {
         why = "yes: refused, and asked to come back";
     }
     note(decision, LULL_ASK_REPEAT, "C9", why ? why : "no: it may have been processed", -1);
@@ -312,7 +327,7 @@ static bool ask_attempts(struct decision *decision)
 {
     const struct lull_policy *policy = decision->policy;
     uint32_t attempt = decision->facts->attempt;
-    if (!decision->verdict.burns_attempt) {
+    if (!decision->verdict->burns_attempt) {
         note(decision, LULL_ASK_ATTEMPTS, "K6", "yes: our key is paused, so none is burnt", -1);
         return false;
     }
@@ -323,56 +338,58 @@ static bool ask_attempts(struct decision *decision)
     return is_left ? false : end(decision, LULL_REASON_MAX_ATTEMPTS_EXCEEDED);
 }
 
-/* ---- how far does it reach? (P3, P4) ---- */
+/* ---- how far does it reach, and how long must we wait at least? (P3, P4, A3, A5, V2) ---- */
 
 static void ask_scope(struct decision *decision)
 {
-    struct lull_verdict *verdict = &decision->verdict;
+    struct lull_verdict *verdict = decision->verdict;
+    const struct lull_vendor_traits *vendor = decision->vendor;
+    decision->is_sender_throttled =
+        vendor->is_throttle_sender_wide || decision->facts->is_sender_throttled;
     if (!is_refused_by_policy(decision) || !is_from_queue(decision)) {
         return;
     }
-    bool is_sender =
-        decision->vendor->is_throttle_sender_wide || decision->facts->is_sender_throttled;
+    bool is_sender = decision->is_sender_throttled;
     verdict->scope = is_sender ? LULL_SCOPE_SENDER : LULL_SCOPE_SUBSCRIPTION;
     verdict->side_effects |= is_sender ? LULL_DO_PAUSE : LULL_DO_HOLD;
-    note(decision, LULL_ASK_SCOPE,
-         decision->vendor->is_throttle_sender_wide || decision->vendor->is_throttle_single_only
-             ? "P4"
-             : "P3",
-         lull_scope_to_string(verdict->scope), -1);
+    bool is_known = vendor->is_throttle_sender_wide || vendor->is_throttle_single_only;
+    note(decision, LULL_ASK_SCOPE, is_known ? "P4" : "P3", lull_scope_to_string(verdict->scope),
+         -1);
 }
-
-/* ---- how long must we wait at least, and is that too long? (A3, A4, A5, V2, B4) ---- */
 
 static void ask_minimum(struct decision *decision)
 {
     const struct lull_policy *policy = decision->policy;
-    const struct lull_verdict *verdict = &decision->verdict;
-    const char *rule = "A3";
+    const struct lull_verdict *verdict = decision->verdict;
     const char *answer = "what the server asked for";
     int64_t minimum_ms = 0;
+    decision->minimum_rule = "A3";
     if (verdict->retry_after.state == LULL_RETRY_AFTER_OK) {
         minimum_ms = verdict->retry_after.wait_ms;
+    } else if (is_refused_by_policy(decision)) {
+        decision->minimum_rule = "A5";
+        answer = "for a refusal that names no time";
+        minimum_ms = decision->is_sender_throttled ? policy->throttle_sender_min_ms
+                                                   : policy->throttle_min_ms;
+        minimum_ms = max_i64(minimum_ms, decision->vendor->throttle_min_ms);
     } else {
-        decision->is_backoff_on_top = true;
-        rule = "B2";
+        decision->minimum_rule = "B2";
         answer = "no time";
-        if (is_refused_by_policy(decision)) {
-            rule = "A5";
-            answer = "for a refusal that names no time";
-            minimum_ms = verdict->scope == LULL_SCOPE_SENDER ? policy->throttle_sender_min_ms
-                                                             : policy->throttle_min_ms;
-            minimum_ms = max_i64(minimum_ms, decision->vendor->throttle_min_ms);
-        }
     }
     if (decision->vendor->retry_min_ms > minimum_ms) {
-        rule = "V2";
+        decision->minimum_rule = "V2";
         answer = "what this service wants at least";
         minimum_ms = decision->vendor->retry_min_ms;
     }
     decision->minimum_ms = minimum_ms;
-    note(decision, LULL_ASK_MINIMUM, rule, answer, minimum_ms);
+    decision->is_backoff_on_top = strcmp(decision->minimum_rule, "A3") != 0;
+    if (verdict->side_effects & (LULL_DO_HOLD | LULL_DO_PAUSE)) {
+        decision->verdict->hold_ms = minimum_ms;
+    }
+    note(decision, LULL_ASK_MINIMUM, decision->minimum_rule, answer, minimum_ms);
 }
+
+/* ---- how long do we wait? (B1, B2, B3, A3, A8) ---- */
 
 /* The longest wait that a share of the TTL allows (urgent: half). */
 static int64_t wait_limit_ms(const struct decision *decision)
@@ -383,33 +400,11 @@ static int64_t wait_limit_ms(const struct decision *decision)
     return saturating_multiply(decision->ttl_ms, decision->policy->wait_ttl_permille) / 1000;
 }
 
-static bool ask_too_long(struct decision *decision)
-{
-    bool is_asked = decision->verdict.retry_after.state == LULL_RETRY_AFTER_OK;
-    if (is_asked &&
-        decision->verdict.retry_after.wait_ms > decision->policy->retry_after_max_ms) {
-        note(decision, LULL_ASK_TOO_LONG, "A4", "yes: over retry-after-max",
-             decision->policy->retry_after_max_ms);
-        return end(decision, LULL_REASON_RETRY_AFTER_TOO_LONG);
-    }
-    if (decision->minimum_ms > wait_limit_ms(decision)) {
-        note(decision, LULL_ASK_TOO_LONG, "B4", "yes: over this policy's share of the TTL",
-             wait_limit_ms(decision));
-        return end(decision, is_asked ? LULL_REASON_RETRY_AFTER_TOO_LONG
-                                      : LULL_REASON_TTL_EXPIRED_DURING_BACKOFF);
-    }
-    note(decision, LULL_ASK_TOO_LONG, "A4", "no", -1);
-    return false;
-}
-
-/* ---- how long do we wait? (B1, B2, B3, A3, A8) ---- */
-
 /* Our own backoff, in a range narrowed rather than a draw cut short: so that the jitter stays. */
 static struct lull_backoff_range backoff_range(const struct decision *decision, int64_t room_ms)
 {
-    struct lull_backoff_range range =
-        lull_backoff_bounds(&decision->policy->backoff, decision->facts->attempt,
-                            decision->facts->previous_delay_ms);
+    struct lull_backoff_range range = lull_backoff_bounds(
+        &decision->policy->backoff, decision->facts->attempt, decision->facts->previous_delay_ms);
     if (range.max_ms == LULL_NEVER) { /* an attempt that is not burnt may pass the strategy's end */
         range = (struct lull_backoff_range){0, decision->policy->backoff.base_ms};
     }
@@ -427,15 +422,15 @@ static int64_t spread_ms(const struct decision *decision, int64_t room_ms)
 
 static void set_delay(struct decision *decision, int64_t min_ms, int64_t max_ms, int64_t delay_ms)
 {
-    decision->verdict.delay_min_ms = min_ms;
-    decision->verdict.delay_max_ms = max_ms;
-    decision->verdict.delay_ms = delay_ms;
+    decision->verdict->delay_min_ms = min_ms;
+    decision->verdict->delay_max_ms = max_ms;
+    decision->verdict->delay_ms = delay_ms;
 }
 
 static void ask_delay(struct decision *decision)
 {
     int64_t minimum = decision->minimum_ms;
-    int64_t limit = wait_limit_ms(decision);
+    int64_t limit = max_i64(minimum, wait_limit_ms(decision));
     if (!decision->is_backoff_on_top && minimum > 0 &&
         decision->policy->retry_after_mode == LULL_RETRY_AFTER_EXACT) {
         set_delay(decision, minimum, minimum, minimum);
@@ -449,9 +444,9 @@ static void ask_delay(struct decision *decision)
          lull_backoff_strategy_to_string(decision->policy->backoff.strategy), drawn);
     if (decision->is_backoff_on_top) {
         set_delay(decision, minimum + range.min_ms, minimum + range.max_ms, minimum + drawn);
-        note(decision, LULL_ASK_DELAY, minimum > 0 ? "A5" : "B2",
+        note(decision, LULL_ASK_DELAY, decision->minimum_rule,
              minimum > 0 ? "the minimum, and our backoff on top" : "our backoff",
-             decision->verdict.delay_ms);
+             decision->verdict->delay_ms);
         return;
     }
     int64_t longest = max_i64(minimum, range.max_ms);
@@ -466,7 +461,7 @@ static void ask_delay(struct decision *decision)
 
 static bool ask_time_left(struct decision *decision)
 {
-    const struct lull_verdict *verdict = &decision->verdict;
+    const struct lull_verdict *verdict = decision->verdict;
     if (verdict->delay_ms < verdict->remaining_ms) {
         note(decision, LULL_ASK_TIME_LEFT, "T2", "yes",
              verdict->remaining_ms == LULL_NEVER ? -1 : verdict->remaining_ms);
@@ -479,6 +474,27 @@ static bool ask_time_left(struct decision *decision)
     return end(decision, is_deadline && !is_from_queue(decision)
                              ? LULL_REASON_DEADLINE_EXCEEDED
                              : LULL_REASON_TTL_EXPIRED_DURING_BACKOFF);
+}
+
+/* ---- is the wait too long for the policy? (A4, B4) ---- */
+
+static bool ask_too_long(struct decision *decision)
+{
+    bool is_asked = decision->verdict->retry_after.state == LULL_RETRY_AFTER_OK;
+    if (is_asked && decision->verdict->retry_after.wait_ms > decision->policy->retry_after_max_ms) {
+        note(decision, LULL_ASK_TOO_LONG, "A4", "yes: over retry-after-max",
+             decision->policy->retry_after_max_ms);
+        return end(decision, LULL_REASON_RETRY_AFTER_TOO_LONG);
+    }
+    int64_t limit_ms = wait_limit_ms(decision);
+    if (decision->minimum_ms > limit_ms) {
+        note(decision, LULL_ASK_TOO_LONG, "B4", "yes: over this policy's share of the TTL",
+             limit_ms);
+        return end(decision, is_asked ? LULL_REASON_RETRY_AFTER_TOO_LONG
+                                      : LULL_REASON_TTL_EXPIRED_DURING_BACKOFF);
+    }
+    note(decision, LULL_ASK_TOO_LONG, "A4", "no", -1);
+    return false;
 }
 
 /* ---- do circuit and budget allow it? (K5, G4) ---- */
@@ -499,7 +515,8 @@ static bool ask_restraint(struct decision *decision)
     }
     if (facts->is_budget_exhausted) {
         note(decision, LULL_ASK_BUDGET, "G4",
-             is_from_queue(decision) ? "it is spent: the queue keeps the message" : "no: it is spent",
+             is_from_queue(decision) ? "it is spent: the queue keeps the message"
+                                     : "no: it is spent",
              -1);
         if (!is_from_queue(decision)) {
             clear_delay(decision);
@@ -527,6 +544,13 @@ static enum lull_reason retry_reason(enum lull_class class_)
     }
 }
 
+static bool retry(struct decision *decision)
+{
+    decision->verdict->kind = LULL_VERDICT_RETRY;
+    decision->verdict->reason = retry_reason(decision->verdict->class_);
+    return true;
+}
+
 /* The questions, in their order. */
 static void ask_all(struct decision *decision)
 {
@@ -534,23 +558,18 @@ static void ask_all(struct decision *decision)
         return;
     }
     ask_retry_after(decision);
-    if (ask_retryable(decision) || ask_repeat(decision) || ask_layer(decision) ||
-        ask_attempts(decision)) {
-        /* It ends here, so nothing is to be signed anew for it. */
-        decision->verdict.side_effects &= ~(unsigned)LULL_DO_FRESH_JWT;
-        return;
+    if (!ask_retryable(decision)) {
+        ask_scope(decision);
+        ask_minimum(decision);
+        if (!ask_repeat(decision) && !ask_layer(decision) && !ask_attempts(decision)) {
+            ask_delay(decision);
+            (void)(ask_time_left(decision) || ask_too_long(decision) || ask_restraint(decision) ||
+                   retry(decision));
+        }
     }
-    ask_scope(decision);
-    ask_minimum(decision);
-    if (ask_too_long(decision)) {
-        return;
+    if (decision->verdict->kind != LULL_VERDICT_RETRY) {
+        decision->verdict->side_effects &= ~(unsigned)LULL_DO_FRESH_JWT; /* for no next attempt */
     }
-    ask_delay(decision);
-    if (ask_time_left(decision) || ask_restraint(decision)) {
-        return;
-    }
-    decision->verdict.kind = LULL_VERDICT_RETRY;
-    decision->verdict.reason = retry_reason(decision->verdict.class_);
 }
 
 static bool is_possible(const struct lull_facts *facts, const struct lull_outcome *outcome)
@@ -577,6 +596,11 @@ int lull_decide(const struct lull_policy *policy, const struct lull_facts *facts
     if (!is_possible(facts, outcome)) {
         return LULL_ERR_RANGE;
     }
+    *ret_verdict = (struct lull_verdict){
+        .scope = LULL_SCOPE_MESSAGE,
+        .effect = lull_outcome_effect(outcome),
+        .burns_attempt = outcome->kind != LULL_OUTCOME_PENDING,
+    };
     struct decision decision = {
         .policy = policy,
         .facts = facts,
@@ -584,22 +608,20 @@ int lull_decide(const struct lull_policy *policy, const struct lull_facts *facts
         .vendor = lull_vendor_lookup(facts->vendor),
         .now_ms = now_ms,
         .random = random,
-        .verdict = {.scope = LULL_SCOPE_MESSAGE,
-                    .effect = lull_outcome_effect(outcome),
-                    .burns_attempt = outcome->kind != LULL_OUTCOME_PENDING},
+        .verdict = ret_verdict,
         .trace = trace,
         .ttl_ms = facts->ttl_ms == LULL_TTL_DEFAULT ? policy->ttl_ms : facts->ttl_ms,
     };
-    decision.verdict.remaining_ms = min_i64(remaining_of(&decision, decision.ttl_ms),
-                                            remaining_of(&decision, policy->deadline_ms));
+    ret_verdict->remaining_ms = min_i64(remaining_of(&decision, decision.ttl_ms),
+                                        remaining_of(&decision, policy->deadline_ms));
     if (trace) {
         trace->count = 0;
     }
-    /* A success reads no headers: the usual case stays the cheap one. */
-    if (outcome->kind == LULL_OUTCOME_STATUS && (outcome->status < 200 || outcome->status > 299)) {
+    /* A plain success reads no headers: the usual case stays the cheap one. */
+    if (outcome->kind == LULL_OUTCOME_STATUS &&
+        (outcome->status < 200 || outcome->status > 299 || policy->status_count > 0)) {
         decision.hints = hints_collect(outcome);
     }
     ask_all(&decision);
-    *ret_verdict = decision.verdict;
     return LULL_OK;
 }

@@ -1,4 +1,5 @@
-/* decide_words - the words of a verdict, one for each thing everywhere. SPDX-License-Identifier: MIT */
+/* decide_words - the words of a verdict, one for each thing everywhere. SPDX-License-Identifier:
+ * MIT */
 #include <string.h>
 
 #include "lull/decide.h"
@@ -115,8 +116,8 @@ const char *lull_question_to_string(enum lull_question question)
     return words[question];
 }
 
-static const char *const method_words[LULL_METHODS] = {
-    "GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE", "POST", "PATCH", "other"};
+static const char *const method_words[LULL_METHODS] = {"GET",   "HEAD", "OPTIONS", "PUT",  "DELETE",
+                                                       "TRACE", "POST", "PATCH",   "other"};
 
 const char *lull_method_to_string(enum lull_method method)
 {

@@ -17,7 +17,8 @@ static bool is_prefix_nocase(struct text text, const char *lower)
     return text.length >= length && text_is_nocase((struct text){text.data, length}, lower);
 }
 
-static void collect_wait(struct hints *hints, enum hint_wait which, const struct lull_header *header)
+static void collect_wait(struct hints *hints, enum hint_wait which,
+                         const struct lull_header *header)
 {
     if (which == HINT_RETRY_AFTER && hints->waits[which]) {
         hints->is_retry_after_repeated = true;
@@ -88,10 +89,8 @@ struct hints hints_collect(const struct lull_outcome *outcome)
 }
 
 /* The first header of the policy's own list that can be read. */
-static struct lull_retry_after named_wait(const struct lull_policy *policy,
-                                          const struct lull_outcome *outcome,
-                                          const struct lull_retry_after_clock *clock,
-                                          const char **ret_header)
+static bool read_named(const struct lull_policy *policy, const struct lull_outcome *outcome,
+                       const struct lull_retry_after_clock *clock, struct hint_answer *answer)
 {
     for (uint32_t i = 0; i < policy->reset_header_count; i++) {
         for (size_t j = 0; j < outcome->header_count; j++) {
@@ -103,49 +102,57 @@ static struct lull_retry_after named_wait(const struct lull_policy *policy,
             struct lull_retry_after wait =
                 lull_retry_after_parse(header->value, header->value_length, clock);
             if (wait.state == LULL_RETRY_AFTER_OK) {
-                *ret_header = policy->reset_headers[i];
-                return wait;
+                answer->wait = wait;
+                answer->header = policy->reset_headers[i];
+                return true;
             }
         }
     }
-    return (struct lull_retry_after){LULL_RETRY_AFTER_ABSENT, 0};
+    return false;
 }
 
-struct lull_retry_after hints_wait(const struct hints *hints, const struct lull_policy *policy,
-                                   const struct lull_outcome *outcome, bool with_reset_headers,
-                                   int64_t now_ms, const char **ret_header)
+/* One of the known ones, if it is there and can be read. */
+static bool read_known(const struct hints *hints, enum hint_wait which,
+                       const struct lull_retry_after_clock *clock, struct hint_answer *answer)
 {
+    const struct lull_header *header = hints->waits[which];
+    if (!header) {
+        return false;
+    }
+    struct lull_retry_after wait =
+        which == HINT_RETRY_AFTER_MS
+            ? lull_retry_after_parse_ms(header->value, header->value_length)
+            : lull_retry_after_parse(header->value, header->value_length, clock);
+    if (which == HINT_RETRY_AFTER &&
+        (hints->is_retry_after_repeated || wait.state == LULL_RETRY_AFTER_MALFORMED)) {
+        answer->wait.state = LULL_RETRY_AFTER_MALFORMED;
+        answer->is_retry_after_malformed = true;
+        return false;
+    }
+    if (wait.state != LULL_RETRY_AFTER_OK) {
+        return false;
+    }
+    answer->wait = wait;
+    answer->header = wait_names[which];
+    return true;
+}
+
+struct hint_answer hints_wait(const struct hints *hints, const struct lull_policy *policy,
+                              const struct lull_outcome *outcome, bool is_about_quota,
+                              int64_t now_ms)
+{
+    struct hint_answer answer = {.wait = {LULL_RETRY_AFTER_ABSENT, 0},
+                                 .header = wait_names[HINT_RETRY_AFTER]};
     struct lull_retry_after_clock clock = {.now_ms = now_ms};
     if (hints->date) {
         clock.date = hints->date->value;
         clock.date_length = hints->date->value_length;
     }
-    struct lull_retry_after first = {LULL_RETRY_AFTER_ABSENT, 0};
-    int count = with_reset_headers ? HINT_WAITS : HINT_RETRY_AFTER + 1;
-    for (int i = 0; i < count; i++) {
-        const struct lull_header *header = hints->waits[i];
-        if (!header) {
-            continue;
-        }
-        struct lull_retry_after wait =
-            i == HINT_RETRY_AFTER_MS
-                ? lull_retry_after_parse_ms(header->value, header->value_length)
-                : lull_retry_after_parse(header->value, header->value_length, &clock);
-        if (i == HINT_RETRY_AFTER && hints->is_retry_after_repeated) {
-            wait = (struct lull_retry_after){LULL_RETRY_AFTER_MALFORMED, 0};
-        }
-        if (wait.state == LULL_RETRY_AFTER_OK) {
-            *ret_header = wait_names[i];
-            return wait;
-        }
-        if (i == HINT_RETRY_AFTER) {
-            first = wait;
-        }
-    }
-    *ret_header = wait_names[HINT_RETRY_AFTER];
-    if (with_reset_headers && policy->reset_header_count > 0) {
-        struct lull_retry_after wait = named_wait(policy, outcome, &clock, ret_header);
-        return wait.state == LULL_RETRY_AFTER_OK ? wait : first;
-    }
-    return first;
+    (void)(read_known(hints, HINT_RETRY_AFTER, &clock, &answer) ||
+           read_known(hints, HINT_RETRY_AFTER_MS, &clock, &answer) ||
+           read_known(hints, HINT_WNS_CONTINUE_AFTER, &clock, &answer) ||
+           read_named(policy, outcome, &clock, &answer) ||
+           (is_about_quota && (read_known(hints, HINT_RATELIMIT_RESET, &clock, &answer) ||
+                               read_known(hints, HINT_X_RATELIMIT_RESET, &clock, &answer))));
+    return answer;
 }

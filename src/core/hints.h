@@ -8,7 +8,8 @@
 #include "lull/policy.h"
 #include "lull/retry_after.h"
 
-/* The headers that say when to come back, best first. The policy's own come after these. */
+/* The headers that say when to come back, best first. The policy's own come after these, and
+ * those that only tell of a quota last. */
 enum hint_wait {
     HINT_RETRY_AFTER,
     HINT_RETRY_AFTER_MS,
@@ -29,10 +30,17 @@ struct hints {
 
 struct hints hints_collect(const struct lull_outcome *outcome);
 
-/* The wait that the server asks for, and in *ret_header the name of the header that says so.
- * The reset headers are read where the service refuses or is out of capacity (A7). */
-struct lull_retry_after hints_wait(const struct hints *hints, const struct lull_policy *policy,
-                                   const struct lull_outcome *outcome, bool with_reset_headers,
-                                   int64_t now_ms, const char **ret_header);
+struct hint_answer {
+    struct lull_retry_after wait;
+    const char *header;            /* the name of the one that says so */
+    bool is_retry_after_malformed; /* also if another header could be read (A1) */
+};
+
+/* The wait that the server asks for. The reset of a quota says something about this failure only
+ * where the service refuses or is out of capacity (is_about_quota); the other headers always (A7).
+ */
+struct hint_answer hints_wait(const struct hints *hints, const struct lull_policy *policy,
+                              const struct lull_outcome *outcome, bool is_about_quota,
+                              int64_t now_ms);
 
 #endif

@@ -23,11 +23,12 @@ struct cursor {
     bool is_bad;
 };
 
-static const char *const month_names[12] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                            "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-static const char *const day_names[7] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-static const char *const day_names_long[7] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
-                                              "Thursday", "Friday", "Saturday"};
+static const char month_names[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                        "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+static const char day_names[7][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+
+/* What a long day name has behind its first three letters. */
+static const char *const day_endings[7] = {"day", "day", "sday", "nesday", "rsday", "day", "urday"};
 
 static void read_literal(struct cursor *cursor, const char *literal)
 {
@@ -53,15 +54,15 @@ static int read_digits(struct cursor *cursor, int count)
     return value;
 }
 
-/* The index of the name that stands at the cursor. */
-static int read_name(struct cursor *cursor, const char *const *names, int count)
+/* The index of the three letters that stand at the cursor. */
+static int read_name(struct cursor *cursor, const char (*names)[4], int count)
 {
-    size_t left = (size_t)(cursor->end - cursor->at);
-    for (int i = 0; i < count; i++) {
-        size_t length = strlen(names[i]);
-        if (left >= length && memcmp(cursor->at, names[i], length) == 0) {
-            cursor->at += length;
-            return i;
+    if (cursor->end - cursor->at >= 3) {
+        for (int i = 0; i < count; i++) {
+            if (memcmp(cursor->at, names[i], 3) == 0) {
+                cursor->at += 3;
+                return i;
+            }
         }
     }
     cursor->is_bad = true;
@@ -96,7 +97,7 @@ static bool read_imf_fixdate(struct cursor cursor, struct civil *civil)
 /* Sunday, 06-Nov-94 08:49:37 GMT; the year is 0..99 then. */
 static bool read_rfc850(struct cursor cursor, struct civil *civil)
 {
-    read_name(&cursor, day_names_long, 7);
+    read_literal(&cursor, day_endings[read_name(&cursor, day_names, 7)]);
     read_literal(&cursor, ", ");
     civil->day = read_digits(&cursor, 2);
     read_literal(&cursor, "-");
@@ -143,9 +144,8 @@ static bool is_possible(const struct civil *civil)
         civil->hour > 23 || civil->minute > 59 || civil->second > 60) {
         return false;
     }
-    return civil->second < 60 ||
-           (civil->hour == 23 && civil->minute == 59 &&
-            civil->day == days_in_month(civil->year, civil->month));
+    return civil->second < 60 || (civil->hour == 23 && civil->minute == 59 &&
+                                  civil->day == days_in_month(civil->year, civil->month));
 }
 
 /* Days since 1970-01-01 in the Gregorian calendar, before it too. Years begin in March here, so
@@ -162,8 +162,8 @@ static int64_t days_from_civil(int64_t year, int month, int day)
 
 static int64_t epoch_from_civil(const struct civil *civil)
 {
-    return days_from_civil(civil->year, civil->month, civil->day) * 86400 + civil->hour * 3600 +
-           civil->minute * 60 + civil->second;
+    return days_from_civil(civil->year, civil->month, civil->day) * 86400 +
+           INT64_C(3600) * civil->hour + INT64_C(60) * civil->minute + civil->second;
 }
 
 /* The year of an instant: an estimate from the mean year, which is at most one off, put right. */
@@ -196,18 +196,32 @@ static int64_t full_year(struct civil civil, int64_t now_epoch_s)
     return year;
 }
 
-int lull_http_date_parse(const char *text, size_t length, int64_t now_epoch_s,
-                         int64_t *ret_epoch_s)
+/* The character behind the three letters of the day tells which form it can only be. */
+static bool read_any(struct cursor cursor, int64_t now_epoch_s, struct civil *civil)
+{
+    char fourth = cursor.end - cursor.at > 3 ? cursor.at[3] : '\0';
+    if (fourth == ',') {
+        return read_imf_fixdate(cursor, civil);
+    }
+    if (fourth == ' ') {
+        return read_asctime(cursor, civil);
+    }
+    if (!read_rfc850(cursor, civil)) {
+        return false;
+    }
+    /* A clock outside of what a date can say must not make the search for a year long. */
+    int64_t end = INT64_C(253402300799);
+    int64_t now = now_epoch_s < 0 ? 0 : now_epoch_s > end ? end : now_epoch_s;
+    civil->year = full_year(*civil, now);
+    return true;
+}
+
+int lull_http_date_parse(const char *text, size_t length, int64_t now_epoch_s, int64_t *ret_epoch_s)
 {
     struct text trimmed = text_trim(text, length);
     struct cursor cursor = {trimmed.data, trimmed.data + trimmed.length, false};
     struct civil civil = {0};
-    if (read_rfc850(cursor, &civil)) {
-        /* A clock outside of what a date can say must not make the search for a year long. */
-        int64_t end = INT64_C(253402300799);
-        int64_t now = now_epoch_s < 0 ? 0 : now_epoch_s > end ? end : now_epoch_s;
-        civil.year = full_year(civil, now);
-    } else if (!read_imf_fixdate(cursor, &civil) && !read_asctime(cursor, &civil)) {
+    if (!read_any(cursor, now_epoch_s, &civil)) {
         return LULL_ERR_SYNTAX;
     }
     if (!is_possible(&civil)) {

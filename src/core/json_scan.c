@@ -313,8 +313,8 @@ static bool close_containers(struct scanner *scanner, struct nesting *nesting, b
 }
 
 /* One value, or the opening of a container that is not empty. *ret_is_open says which. */
-static bool scan_value(struct scanner *scanner, struct nesting *nesting,
-                       struct json_wanted *wanted, bool *ret_is_open)
+static bool scan_value(struct scanner *scanner, struct nesting *nesting, struct json_wanted *wanted,
+                       bool *ret_is_open)
 {
     skip_space(scanner);
     bool is_object = take(scanner, '{');

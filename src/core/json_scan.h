@@ -15,11 +15,11 @@
 /* A member of the top-level object to look for. */
 struct json_wanted {
     const char *name;
-    bool is_string;       /* found, and its value is a string ... */
-    bool is_number;       /* ... or a whole number within int */
-    bool is_cut;          /* the string did not fit, or holds a NUL */
+    bool is_string; /* found, and its value is a string ... */
+    bool is_number; /* ... or a whole number within int */
+    bool is_cut;    /* the string did not fit, or holds a NUL */
     int number;
-    char string[128];     /* unescaped, zero-terminated */
+    char string[128]; /* unescaped, zero-terminated */
 };
 
 /* True if the text is a valid JSON object. Fills in what was found; the last of two equal names

@@ -51,7 +51,8 @@ enum lull_pacer_event lull_pacer_report(struct lull_pacer *pacer, int64_t mono_m
     if (throttled * 1000 >= answers * pacer->config.calm_permille) {
         pacer->calm_since_ms = mono_ms;
     }
-    if (answers < pacer->config.volume_min || throttled * 1000 <= answers * pacer->config.cut_permille) {
+    if (answers < pacer->config.volume_min ||
+        throttled * 1000 <= answers * pacer->config.cut_permille) {
         return LULL_PACER_STEADY;
     }
     bool is_halt = throttled * 1000 > answers * pacer->config.halt_permille;

@@ -9,13 +9,13 @@
 
 #define U32(key_, field_, min_, max_, unit_)                                                       \
     {                                                                                              \
-        .key = key_, .offset = offsetof(struct lull_policy, field_), .is_wide = false,             \
-        .min = min_, .max = max_, .unit = unit_                                                    \
+        .key = (key_), .offset = offsetof(struct lull_policy, field_), .is_wide = false,           \
+        .min = (min_), .max = (max_), .unit = (unit_)                                              \
     }
 #define I64(key_, field_, min_, unit_)                                                             \
     {                                                                                              \
-        .key = key_, .offset = offsetof(struct lull_policy, field_), .is_wide = true, .min = min_, \
-        .max = POLICY_DURATION_MAX_MS, .unit = unit_                                               \
+        .key = (key_), .offset = offsetof(struct lull_policy, field_), .is_wide = true,            \
+        .min = (min_), .max = POLICY_DURATION_MAX_MS, .unit = (unit_)                              \
     }
 
 const struct policy_field policy_fields[] = {

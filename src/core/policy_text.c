@@ -39,8 +39,7 @@ static int refuse_text(struct lull_policy_error *ret_error, int error, size_t of
     if (ret_error) {
         *ret_error = (struct lull_policy_error){.offset = offset};
         append(ret_error->field, sizeof ret_error->field, field.data, field.length);
-        append(ret_error->text, sizeof ret_error->text, ret_error->field,
-               strlen(ret_error->field));
+        append(ret_error->text, sizeof ret_error->text, ret_error->field, strlen(ret_error->field));
         append(ret_error->text, sizeof ret_error->text, " ", 1);
         append(ret_error->text, sizeof ret_error->text, what, strlen(what));
     }
@@ -218,8 +217,7 @@ static int set_strategy(struct lull_policy *policy, struct word value,
                         struct lull_policy_error *ret_error)
 {
     for (int i = 0; i < LULL_BACKOFF_STRATEGIES; i++) {
-        if (text_is(value.text,
-                    lull_backoff_strategy_to_string((enum lull_backoff_strategy)i))) {
+        if (text_is(value.text, lull_backoff_strategy_to_string((enum lull_backoff_strategy)i))) {
             policy->backoff.strategy = (enum lull_backoff_strategy)i;
             return LULL_OK;
         }
@@ -246,8 +244,7 @@ static int set_retry_after_mode(struct lull_policy *policy, struct word value,
                                 struct lull_policy_error *ret_error)
 {
     for (int i = LULL_RETRY_AFTER_FLOOR; i <= LULL_RETRY_AFTER_EXACT; i++) {
-        if (text_is(value.text,
-                    lull_retry_after_mode_to_string((enum lull_retry_after_mode)i))) {
+        if (text_is(value.text, lull_retry_after_mode_to_string((enum lull_retry_after_mode)i))) {
             policy->retry_after_mode = (enum lull_retry_after_mode)i;
             return LULL_OK;
         }
@@ -262,8 +259,7 @@ static bool is_token(struct text text)
     for (size_t i = 0; i < text.length; i++) {
         char c = text.data[i];
         char lower = to_lower(c);
-        if (!is_digit(c) && !(lower >= 'a' && lower <= 'z') &&
-            (c == '\0' || !strchr(extra, c))) {
+        if (!is_digit(c) && !(lower >= 'a' && lower <= 'z') && (c == '\0' || !strchr(extra, c))) {
             return false;
         }
     }
@@ -316,10 +312,11 @@ static int add_status(struct lull_policy *policy, struct word status, struct wor
     int64_t number = 0;
     struct text rest = {0};
     enum lull_class class_ = LULL_CLASS_REJECTED;
-    if (!split_number(status.text, &number, &rest) || rest.length > 0 ||
-        status.text.length != 3 || number < 100) {
-        return policy_refuse(ret_error, LULL_ERR_SYNTAX, status.offset, "status",
-                             "must be written with a status of three digits, like status.409=retry");
+    if (!split_number(status.text, &number, &rest) || rest.length > 0 || status.text.length != 3 ||
+        number < 100) {
+        return policy_refuse(
+            ret_error, LULL_ERR_SYNTAX, status.offset, "status",
+            "must be written with a status of three digits, like status.409=retry");
     }
     if (!parse_class(value.text, &class_)) {
         return policy_refuse(ret_error, LULL_ERR_UNKNOWN, value.offset, "status",
@@ -334,8 +331,7 @@ static int add_status(struct lull_policy *policy, struct word status, struct wor
         return policy_refuse(ret_error, LULL_ERR_FULL, status.offset, "status",
                              "may be given for 16 statuses at most");
     }
-    policy->statuses[place] =
-        (struct lull_policy_status){(uint16_t)number, (uint8_t)class_};
+    policy->statuses[place] = (struct lull_policy_status){(uint16_t)number, (uint8_t)class_};
     policy->status_count += place == policy->status_count;
     return LULL_OK;
 }

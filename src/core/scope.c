@@ -37,8 +37,8 @@ bool lull_scope_on_throttled(struct lull_scope_tracker *tracker, int64_t mono_ms
     }
     tracker->latest = (struct lull_scope_hit){subscription, mono_ms, true};
 
-    bool is_two = tracker->another.is_set &&
-                  mono_ms - tracker->another.mono_ms <= tracker->config.window_ms;
+    bool is_two =
+        tracker->another.is_set && mono_ms - tracker->another.mono_ms <= tracker->config.window_ms;
     uint64_t sends = lull_window_over(&tracker->window, mono_ms, SENDS);
     uint64_t throttled = lull_window_over(&tracker->window, mono_ms, THROTTLED);
     return is_two && throttled * 1000 > sends * tracker->config.sender_permille;

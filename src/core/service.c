@@ -24,14 +24,16 @@ void lull_service_config_default(struct lull_service_config *config)
     lull_breaker_config_default(&config->breaker);
 }
 
-/* The learned rate with room for a tenth of a second of it, so that a slow service never gets
+/* The learned rate with room for a fifth of a second of it, so that a slow service never gets
  * the burst that a fast one would not notice. */
 static struct lull_bucket_config learned_bucket(const struct lull_service *service)
 {
-    uint64_t tenth = service->rate.milli_per_s / 10000;
+    uint64_t fifth = service->rate.milli_per_s / 5000;
     uint64_t most = service->config.learned_burst;
     return (struct lull_bucket_config){
-        .capacity = (uint32_t)(tenth < 1 ? 1 : tenth > most ? most : tenth),
+        .capacity = (uint32_t)(fifth < 1      ? 1
+                               : fifth > most ? most
+                                              : fifth),
         .rate_milli_per_s = service->rate.milli_per_s,
     };
 }
@@ -44,6 +46,7 @@ int lull_service_init(struct lull_service *service, const struct lull_service_co
         .backlog = LULL_BACKLOG_UNKNOWN,
         .refusal_wait_ms = config->refusal_wait_ms,
         .answered_ms = INT64_MIN,
+        .active_ms = mono_ms,
     };
     if (config->learned_burst < 1 || config->pause_ms <= 0 || config->refusal_wait_ms < 0 ||
         (unsigned)config->vendor >= LULL_VENDORS ||
@@ -71,6 +74,17 @@ void lull_service_pause(struct lull_service *service, int64_t mono_ms, int64_t f
 {
     service->is_paused = for_ms > 0;
     service->paused_until_ms = saturating_add(mono_ms, min_i64(for_ms, LULL_WAIT_MAX_MS));
+}
+
+/* True if it is longer now than it was. */
+static bool lengthen_pause(struct lull_service *service, int64_t mono_ms, int64_t for_ms)
+{
+    int64_t until_ms = saturating_add(mono_ms, min_i64(for_ms, LULL_WAIT_MAX_MS));
+    if (for_ms <= 0 || (service->is_paused && until_ms <= service->paused_until_ms)) {
+        return false;
+    }
+    lull_service_pause(service, mono_ms, for_ms);
+    return true;
 }
 
 /* What closes the gate for everybody, and for how long. Lets time do its work on the way. */
@@ -117,6 +131,9 @@ int64_t lull_service_ask(struct lull_service *service, int64_t mono_ms, struct l
     enum lull_gate_cause cause = LULL_GATE_OPEN;
     struct lull_breaker_permit permit = {0};
     int64_t wait_ms = closed_for(service, mono_ms, random, &cause);
+    if (saturating_sub(mono_ms, service->active_ms) >= service->config.breaker.probe_timeout_ms) {
+        service->in_flight = 0; /* lost, all of them */
+    }
     if (wait_ms == 0 && service->in_flight >= lull_pacer_limit(&service->pacer, mono_ms)) {
         cause = LULL_GATE_FULL;
         wait_ms = FULL_WAIT_MS;
@@ -142,6 +159,7 @@ int64_t lull_service_ask(struct lull_service *service, int64_t mono_ms, struct l
     }
     lull_scope_on_sent(&service->scope, mono_ms);
     service->in_flight++;
+    service->active_ms = mono_ms;
     *ret_permit = (struct lull_service_permit){permit, mono_ms};
     return 0;
 }
@@ -150,11 +168,14 @@ static enum lull_breaker_result breaker_result(enum lull_class class_, bool is_a
 {
     switch (class_) {
     case LULL_CLASS_THROTTLED:
+    case LULL_CLASS_AUTH_SUSPECT:
         return is_answered ? LULL_BREAKER_IGNORED : LULL_BREAKER_THROTTLED;
     case LULL_CLASS_UNAVAILABLE:
         return LULL_BREAKER_UNAVAILABLE;
     case LULL_CLASS_TRANSPORT:
         return LULL_BREAKER_TRANSPORT;
+    case LULL_CLASS_SERVER_ERROR:
+        return LULL_BREAKER_FAILED;
     case LULL_CLASS_CANCELLED:
     case LULL_CLASS_INVALID_TARGET:
     case LULL_CLASS_PENDING:
@@ -171,26 +192,39 @@ static void on_throttled(struct lull_service *service, int64_t mono_ms, bool is_
                          struct lull_service_events *events)
 {
     const struct lull_vendor_traits *vendor = lull_vendor_lookup(service->config.vendor);
-    bool is_many = !is_answered &&
-                   lull_scope_on_throttled(&service->scope, mono_ms, outcome->subscription);
+    bool is_many =
+        !is_answered && lull_scope_on_throttled(&service->scope, mono_ms, outcome->subscription);
     events->is_sender_throttled = vendor->is_throttle_sender_wide || is_many;
     service->refusal_wait_ms =
         outcome->retry_after_ms > 0 ? outcome->retry_after_ms : service->config.refusal_wait_ms;
     if (vendor->is_throttle_single_only && !is_many) {
         return; /* a quota of one subscription says nothing about the service */
     }
-    if (service->config.rate_mode == LULL_RATE_LEARNED &&
-        lull_rate_on_throttled(&service->rate, mono_ms, sent_ms)) {
-        service->answered_ms = service->rate.fresh_ms;
+    int64_t pause_ms = 0;
+    if (events->is_sender_throttled && (!is_answered || service->is_paused)) {
+        pause_ms = outcome->retry_after_ms > 0 ? outcome->retry_after_ms
+                   : is_answered               ? 0
+                                               : service->config.pause_ms;
+        events->is_paused = lengthen_pause(service, mono_ms, pause_ms);
     }
-    if (events->is_sender_throttled && !is_answered) {
-        int64_t pause_ms =
-            outcome->retry_after_ms > 0 ? outcome->retry_after_ms : service->config.pause_ms;
-        lull_service_pause(service, mono_ms, pause_ms);
+    if (is_answered) {
+        return;
+    }
+    if (pause_ms > 0) {
         lull_scope_clear(&service->scope, mono_ms);
-        service->answered_ms = mono_ms;
-        events->is_paused = true;
+        service->answered_ms = mono_ms + 1; /* what went out in this very moment, too */
     }
+    if (service->config.rate_mode == LULL_RATE_LEARNED &&
+        lull_rate_on_throttled(&service->rate, mono_ms, sent_ms, pause_ms)) {
+        service->answered_ms = max_i64(service->answered_ms, service->rate.fresh_ms);
+    }
+}
+
+/* Did the service itself give this answer? */
+static bool is_answer(enum lull_class class_)
+{
+    return class_ != LULL_CLASS_PENDING && class_ != LULL_CLASS_TRANSPORT &&
+           class_ != LULL_CLASS_CANCELLED && class_ != LULL_CLASS_INVALID_TARGET;
 }
 
 struct lull_service_events lull_service_report(struct lull_service *service, int64_t mono_ms,
@@ -199,24 +233,20 @@ struct lull_service_events lull_service_report(struct lull_service *service, int
                                                struct lull_random *random)
 {
     struct lull_service_events events = {false, false, false};
-    bool is_throttled = outcome->class_ == LULL_CLASS_THROTTLED;
+    bool is_throttled =
+        outcome->class_ == LULL_CLASS_THROTTLED || outcome->class_ == LULL_CLASS_AUTH_SUSPECT;
     bool is_answered = is_throttled && permit.sent_ms < service->answered_ms;
-    if (service->in_flight > 0) {
-        service->in_flight--;
-    }
-    if (outcome->class_ == LULL_CLASS_CANCELLED || outcome->class_ == LULL_CLASS_INVALID_TARGET) {
-        /* The service has not seen it. */
-    } else if (is_throttled) {
+    service->in_flight -= service->in_flight > 0;
+    service->active_ms = mono_ms;
+    if (is_throttled) {
         on_throttled(service, mono_ms, is_answered, outcome, permit.sent_ms, &events);
-    } else if (outcome->class_ != LULL_CLASS_TRANSPORT &&
-               outcome->class_ != LULL_CLASS_UNAVAILABLE) {
+    } else if (is_answer(outcome->class_) && outcome->class_ != LULL_CLASS_UNAVAILABLE) {
         lull_rate_on_accepted(&service->rate, mono_ms, permit.sent_ms);
     }
-    events.is_breaker_opened =
-        lull_breaker_report(&service->breaker, mono_ms, permit.breaker,
-                            breaker_result(outcome->class_, is_answered), outcome->retry_after_ms,
-                            random);
-    if (is_answered) {
+    events.is_breaker_opened = lull_breaker_report(&service->breaker, mono_ms, permit.breaker,
+                                                   breaker_result(outcome->class_, is_answered),
+                                                   outcome->retry_after_ms, random);
+    if (is_answered || !is_answer(outcome->class_)) {
         return events;
     }
     enum lull_pacer_event pace = lull_pacer_report(&service->pacer, mono_ms, is_throttled);

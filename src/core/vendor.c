@@ -112,8 +112,7 @@ int lull_url_host(const char *url, size_t length, const char **ret_host, size_t 
         return LULL_ERR_SYNTAX;
     }
     if (host < authority_length &&
-        (authority[host] != ':' ||
-         !is_port(authority + host + 1, authority_length - host - 1))) {
+        (authority[host] != ':' || !is_port(authority + host + 1, authority_length - host - 1))) {
         return LULL_ERR_SYNTAX;
     }
     *ret_host = authority;

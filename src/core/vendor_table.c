@@ -41,9 +41,9 @@ const struct lull_vendor_traits *lull_vendor_lookup(enum lull_vendor vendor)
     {                                                                                              \
         LULL_VENDOR_MOZILLA, status_, DETAIL_ERRNO, errno_, NULL, LULL_CLASS_##class_name, "V1"    \
     }
-#define APPLE_REASON(word_, class_name)                                                            \
+#define APPLE_REASON(status_, word_, class_name)                                                   \
     {                                                                                              \
-        LULL_VENDOR_APPLE, 0, DETAIL_REASON, 0, word_, LULL_CLASS_##class_name, "V3"               \
+        LULL_VENDOR_APPLE, status_, DETAIL_REASON, 0, word_, LULL_CLASS_##class_name, "V3"         \
     }
 #define STATUS(vendor_name, status_, class_name, rule_)                                            \
     {                                                                                              \
@@ -64,16 +64,16 @@ const struct vendor_row vendor_rows[] = {
     MOZILLA_ERRNO(502, 901, SERVER_ERROR),
     MOZILLA_ERRNO(502, 902, SERVER_ERROR),
     MOZILLA_ERRNO(502, 903, SERVER_ERROR),
-    MOZILLA_ERRNO(503, 201, UNAVAILABLE),  /* back off */
-    MOZILLA_ERRNO(503, 202, SERVER_ERROR), /* one node's hiccup: try again */
+    MOZILLA_ERRNO(503, 201, UNAVAILABLE), /* back off */
+    MOZILLA_ERRNO(503, 202, UNAVAILABLE), /* retry */
 
-    APPLE_REASON("BadJwtToken", AUTH),
-    APPLE_REASON("BadVapidPublicKey", AUTH),
-    APPLE_REASON("VapidPkHashMismatch", AUTH),
-    APPLE_REASON("BadTtl", REJECTED),
-    APPLE_REASON("BadUrgency", REJECTED),
-    APPLE_REASON("BadWebPushTopic", REJECTED),
-    APPLE_REASON("BadWebPushRequest", REJECTED),
+    APPLE_REASON(400, "BadJwtToken", AUTH), /* a 403 is AUTH for everybody */
+    APPLE_REASON(400, "BadVapidPublicKey", AUTH),
+    APPLE_REASON(400, "VapidPkHashMismatch", AUTH),
+    APPLE_REASON(400, "BadTtl", REJECTED),
+    APPLE_REASON(400, "BadUrgency", REJECTED),
+    APPLE_REASON(400, "BadWebPushTopic", REJECTED),
+    APPLE_REASON(400, "BadWebPushRequest", REJECTED),
 
     STATUS(FCM, 403, AUTH, "V2"), /* key mismatch, in plain text; never gone (V5) */
     STATUS(FCM, 404, GONE, "V2"), /* unseen for 270 days */

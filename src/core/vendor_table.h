@@ -16,7 +16,7 @@ enum vendor_detail {
 
 struct vendor_row {
     enum lull_vendor vendor;
-    unsigned status; /* 0: any */
+    unsigned status;
     enum vendor_detail detail;
     int number;       /* DETAIL_ERRNO */
     const char *word; /* DETAIL_REASON */
@@ -24,7 +24,7 @@ struct vendor_row {
     const char *rule;
 };
 
-/* Rows with a detail stand before those without, for the same vendor. */
+/* A vendor's status has rows with a detail, or one without: not both. */
 extern const struct vendor_row vendor_rows[];
 extern const size_t vendor_row_count;
 

@@ -1,0 +1,70 @@
+# The front door. Meson and Ninja do the work; each target first installs what it needs.
+#
+#   make run        build, and show Lull at work          make build     build/lull, build/liblull.so
+#   make test       all tests, with sanitizers            make bench     every figure of the README
+#   make fuzz       60 s for each parser of outside bytes make lint      format, clang-tidy, cppcheck
+#   make coverage   lines of the core that tests reach    make install   under PREFIX (/usr/local)
+
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+PYTHON = /usr/bin/python3
+MESON = /usr/bin/meson
+
+.PHONY: run build test bench fuzz lint format coverage install clean
+
+run: build
+	build/lull explain --status 429 --header 'Retry-After: 120' --attempt 2 --ttl 3600
+
+build:
+	@scripts/install-packages build
+	@test -f build/build.ninja || $(MESON) setup build --prefix=$(PREFIX)
+	@ninja -C build
+
+test:
+	@scripts/install-packages build test
+	@test -f build/build.ninja || $(MESON) setup build --prefix=$(PREFIX)
+	@test -f build-test/build.ninja || CC=gcc $(MESON) setup build-test \
+	    --buildtype=debugoptimized -Dtests=true -Dbench=true -Db_sanitize=address,undefined
+	@test -f build-clang/build.ninja || CC=clang $(MESON) setup build-clang \
+	    --buildtype=debugoptimized -Dtests=true -Dbench=true -Dfuzz=true -Db_lundef=false \
+	    -Db_sanitize=address,undefined
+	@ninja -C build
+	@ninja -C build-test
+	@ninja -C build-clang
+	@$(PYTHON) tests/run.py
+
+bench:
+	@scripts/install-packages build bench
+	@test -f build-bench/build.ninja || $(MESON) setup build-bench -Dbench=true
+	@ninja -C build-bench >/dev/null
+	@bench/run
+
+fuzz:
+	@scripts/install-packages build test
+	@test -f build-fuzz/build.ninja || CC=clang $(MESON) setup build-fuzz \
+	    --buildtype=debugoptimized -Dfuzz=true -Db_lundef=false -Db_sanitize=address,undefined
+	@ninja -C build-fuzz
+	@scripts/fuzz build-fuzz $(FUZZ_SECONDS)
+
+lint:
+	@scripts/install-packages build lint
+	@test -f build-lint/build.ninja || CC=clang $(MESON) setup build-lint -Dtests=true -Dbench=true
+	@ninja -C build-lint >/dev/null
+	@scripts/lint build-lint
+
+format:
+	@scripts/install-packages lint
+	@git ls-files -z '*.c' '*.h' | xargs -0 clang-format -i
+
+coverage:
+	@scripts/install-packages build coverage
+	@test -f build-coverage/build.ninja || CC=gcc $(MESON) setup build-coverage \
+	    --buildtype=debug -Dtests=true -Db_coverage=true
+	@ninja -C build-coverage
+	@scripts/coverage build-coverage
+
+install: build
+	@ninja -C build install
+
+clean:
+	rm -rf build build-test build-clang build-bench build-fuzz build-lint build-coverage

@@ -1,0 +1,192 @@
+"""Guards the house: who may include whom, what the core may call, what the library shows."""
+
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+HEADERS = sorted(p.name for p in (ROOT / "include" / "lull").glob("*.h")) + ["version.h"]
+
+# What each folder may include besides its own headers. Kept in step with docs/architecture.md.
+PURE = {"stdbool.h", "stddef.h", "stdint.h", "limits.h", "string.h"}
+MAY_INCLUDE = {
+    "src/core": PURE | {f"lull/{name}" for name in HEADERS if name not in ("os.h", "lull.h")},
+    "src/os": {"stdint.h", "stdlib.h", "time.h", "sys/random.h", "lull/os.h"},
+    "src/cli": None,  # everything
+}
+
+# The C library's pure part, and what compilers put in by themselves.
+CORE_MAY_CALL = {"memchr", "memcmp", "memcpy", "memmove", "memset", "strchr", "strcmp", "strlen",
+                 "_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail"}
+
+
+def run(*command, **options):
+    return subprocess.run(command, text=True, capture_output=True, **options)
+
+
+def includes(path):
+    return re.findall(r'^\s*#\s*include\s+["<]([^">]+)[">]', path.read_text(), re.MULTILINE)
+
+
+def test_every_folder_of_src_has_its_rule():
+    folders = {f"src/{p.name}" for p in (ROOT / "src").iterdir() if p.is_dir()}
+    assert folders == set(MAY_INCLUDE)
+
+
+@pytest.mark.parametrize("folder", [f for f, allowed in MAY_INCLUDE.items() if allowed])
+def test_includes_point_down(folder):
+    files = sorted((ROOT / folder).glob("*.[ch]"))
+    own = {p.name for p in files}
+    assert files
+    wrong = [f"{p.relative_to(ROOT)}: {name}" for p in files for name in includes(p)
+             if name not in MAY_INCLUDE[folder] | own]
+    assert wrong == []
+
+
+def test_public_headers_include_only_each_other():
+    wrong = [f"{p.name}: {name}" for p in (ROOT / "include" / "lull").glob("*.h")
+             for name in includes(p)
+             if name not in PURE and name not in {f"lull/{header}" for header in HEADERS}]
+    assert wrong == []
+
+
+def test_core_calls_nothing_but_itself_and_the_pure_part():
+    """On the release build: a sanitizer would add calls of its own."""
+    symbols = run("nm", str(ROOT / "build" / "liblull-core.a")).stdout
+    defined = set(re.findall(r"^[0-9a-f]+ [TDRBtdrbVWi] (\S+)$", symbols, re.MULTILINE))
+    called = set(re.findall(r"^\s+U (\S+)$", symbols, re.MULTILINE))
+    assert "lull_decide" in defined
+    assert called - defined - CORE_MAY_CALL == set()
+
+
+def test_core_has_no_writable_state():
+    """Tables of pointers are in .data.rel.ro, which is read-only once they are filled in."""
+    sections = run("objdump", "-h", str(ROOT / "build" / "liblull-core.a")).stdout
+    sizes = re.findall(r"^\s*\d+ (\.data|\.bss|\.tdata|\.tbss)\s+([0-9a-f]+)", sections,
+                       re.MULTILINE)
+    assert len(sizes) > 20
+    assert [name for name, size in sizes if int(size, 16) > 0] == []
+
+
+def test_shared_library_exports_the_public_functions_and_nothing_else():
+    exported = set(re.findall(r" T (\S+)$", run("nm", "-D", "--defined-only",
+                                                str(ROOT / "build" / "liblull.so")).stdout,
+                              re.MULTILINE))
+    declared = set()
+    for path in list((ROOT / "include" / "lull").glob("*.h*")):
+        text = re.sub(r"/\*.*?\*/|^#.*?$", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
+        for declaration in re.findall(r"LULL_API ([^;]*?)\(", text):
+            declared.add(re.split(r"[\s*]+", declaration.strip())[-1])
+    assert len(declared) > 60
+    assert exported == declared
+
+
+def test_shared_library_has_its_soname():
+    assert "liblull.so.0" in run("objdump", "-p", str(ROOT / "build" / "liblull.so")).stdout
+
+
+@pytest.mark.parametrize("language", ["c", "c++"])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("header", HEADERS)
+def test_header_compiles_alone(header, compiler, language, tmp_path):
+    source = tmp_path / ("x.c" if language == "c" else "x.cpp")
+    # Twice, so that the guard is tested too; and a name, so that the file is not empty.
+    source.write_text(f'#include "lull/{header}"\n#include "lull/{header}"\nextern int x;\n')
+    standard = "c11" if language == "c" else "c++11"
+    name = compiler if language == "c" else {"gcc": "g++", "clang": "clang++"}[compiler]
+    done = run(name, f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror",
+               "-fsyntax-only", f"-I{ROOT / 'include'}", f"-I{ROOT / 'build' / 'include'}",
+               str(source))
+    assert done.stderr == ""
+    assert done.returncode == 0
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    place = tmp_path_factory.mktemp("installed")
+    done = run("meson", "install", "--no-rebuild", "--destdir", str(place), "-C",
+               str(ROOT / "build"))
+    assert done.returncode == 0, done.stderr
+    return place
+
+
+EXAMPLE = """
+#include <lull/lull.h>
+#include <stdio.h>
+int main(void)
+{
+    struct lull_policy policy;
+    struct lull_retry retry;
+    lull_policy_named(&policy, "client");
+    lull_retry_init(&retry, &policy, lull_os_seed(), lull_os_now_ms());
+    int64_t wait_ms = lull_retry_after_failure(&retry, true, lull_os_now_ms());
+    printf("%s %d\\n", lull_version(), wait_ms >= 50 && wait_ms <= 200);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("language", ["c", "c++"])
+@pytest.mark.parametrize("linking", ["shared", "static"])
+def test_installed_library_can_be_used(installed, language, linking, tmp_path):
+    """As a stranger would: by pkg-config alone."""
+    pc = next(installed.rglob("lull.pc"))
+    library = pc.parent.parent
+    source = tmp_path / ("x.c" if language == "c" else "x.cpp")
+    source.write_text(EXAMPLE)
+    options = run("pkg-config", f"--define-variable=prefix={installed}/usr/local", "--cflags",
+                  "--libs", str(pc)).stdout.split()
+    if linking == "static":
+        options = [o if o != "-llull" else str(next(library.glob("liblull.a"))) for o in options]
+    program = tmp_path / "x"
+    done = run("gcc" if language == "c" else "g++", str(source), "-o", str(program), *options)
+    assert done.returncode == 0, done.stderr
+    done = run(str(program), env={"LD_LIBRARY_PATH": str(library)})
+    version = re.search(r"version: '([^']+)'", (ROOT / "meson.build").read_text()).group(1)
+    assert done.stdout == f"{version} 1\n"
+
+
+def test_install_brings_the_man_pages_and_the_completion(installed):
+    names = {p.name for p in installed.rglob("*") if p.is_file()}
+    assert {"lull", "lull.1", "lull-explain.1", "lull-policy.7", "liblull.3", "lull.pc",
+            "liblull.a"} <= names
+
+
+def test_readme_example_compiles_and_runs(tmp_path):
+    """The C example of the README, word for word."""
+    blocks = re.findall(r"```c\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert len(blocks) == 1
+    source = tmp_path / "example.c"
+    source.write_text(blocks[0])
+    program = tmp_path / "example"
+    done = run("gcc", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'include'}",
+               f"-I{ROOT / 'build' / 'include'}", str(source), str(ROOT / "build" / "liblull.a"),
+               "-o", str(program))
+    assert done.returncode == 0, done.stderr
+    done = run(str(program), timeout=60)
+    assert done.returncode == 0
+    assert "connected" in done.stdout
+
+
+def test_architecture_page_names_every_folder_and_core_file():
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    for folder in MAY_INCLUDE:
+        assert folder in page
+    for path in (ROOT / "src" / "core").glob("*.c"):
+        assert f"`{path.stem}`" in page, path.stem
+
+
+@pytest.mark.parametrize("page", ["lull.1", "lull-explain.1", "lull-policy.7", "liblull.3"])
+def test_man_pages_are_not_empty(page):
+    text = (ROOT / "docs" / "man" / page).read_text()
+    assert text.startswith(".TH ") or '.\\"' in text.splitlines()[0]
+    assert len(text) > 800
+
+
+def test_no_tool_is_missing():
+    """nothing here may be skipped for want of a tool"""
+    for tool in ("gcc", "g++", "clang", "clang++", "nm", "objdump", "pkg-config", "meson"):
+        assert shutil.which(tool), tool
