@@ -374,7 +374,6 @@ static void ask_minimum(struct decision *decision)
         minimum_ms = max_i64(minimum_ms, decision->vendor->throttle_min_ms);
     } else {
         decision->minimum_rule = "B2";
-        answer = "no time";
     }
     if (decision->vendor->retry_min_ms > minimum_ms) {
         decision->minimum_rule = "V2";
@@ -386,7 +385,9 @@ static void ask_minimum(struct decision *decision)
     if (verdict->side_effects & (LULL_DO_HOLD | LULL_DO_PAUSE)) {
         decision->verdict->hold_ms = minimum_ms;
     }
-    note(decision, LULL_ASK_MINIMUM, decision->minimum_rule, answer, minimum_ms);
+    if (minimum_ms > 0) {
+        note(decision, LULL_ASK_MINIMUM, decision->minimum_rule, answer, minimum_ms);
+    }
 }
 
 /* ---- how long do we wait? (B1, B2, B3, A3, A8) ---- */
@@ -454,7 +455,7 @@ static void ask_delay(struct decision *decision)
     int64_t extra = lull_random_between(decision->random, 0, spread);
     int64_t delay = max_i64(minimum, drawn) + extra;
     set_delay(decision, max_i64(minimum, range.min_ms), longest + spread, delay);
-    note(decision, LULL_ASK_DELAY, "A3", "the longer of the two, and a spread on top", delay);
+    note(decision, LULL_ASK_DELAY, "A3", "the longer of the two, plus a spread", delay);
 }
 
 /* ---- does the message outlive the wait? (T2, B5) ---- */
