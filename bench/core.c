@@ -15,8 +15,8 @@
 
 #include "lull/lull.h"
 
-#define ROUNDS 15
-#define CALLS 200000
+#define ROUNDS 300
+#define CALLS 10000
 #define DECIDE_TARGET_NS 150.0
 #define RETRY_AFTER_TARGET_NS 100.0
 #define NOW_MS INT64_C(1767225600000)

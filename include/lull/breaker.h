@@ -93,15 +93,16 @@ LULL_API int64_t lull_breaker_ask(struct lull_breaker *breaker, int64_t mono_ms,
                                   struct lull_random *random,
                                   struct lull_breaker_permit *ret_permit);
 
-/* What came of a request. retry_after_ms counts with THROTTLED (0: not said): if 429s open the
- * breaker, it stays open until the latest instant that they named. Returns true if this report
- * opened the breaker. */
+/* What came of a request: once for each permit. retry_after_ms counts with THROTTLED (0: not said):
+ * if 429s open the breaker, it stays open until the latest instant that they named. Returns true if
+ * this report opened the breaker. */
 LULL_API bool lull_breaker_report(struct lull_breaker *breaker, int64_t mono_ms,
                                   struct lull_breaker_permit permit,
                                   enum lull_breaker_result result, int64_t retry_after_ms,
                                   struct lull_random *random);
 
-/* Opens it from outside (P2's halt). open_for_ms 0: as long as the trip count says. */
+/* Opens it from outside (P2's halt), unless it is open or half open already. open_for_ms 0: as long
+ * as the trip count says. */
 LULL_API void lull_breaker_trip(struct lull_breaker *breaker, int64_t mono_ms, int64_t open_for_ms,
                                 struct lull_random *random);
 

@@ -11,6 +11,9 @@ static int64_t grow(const struct lull_backoff *backoff, uint32_t exponent)
     double value = (double)backoff->base_ms;
     double power = backoff->multiplier;
     double cap = (double)backoff->cap_ms;
+    if (backoff->base_ms <= 0) {
+        return 0; /* zero times infinity would be no number */
+    }
     for (; exponent > 0 && value < cap; exponent >>= 1) {
         if (exponent & 1) {
             value *= power;

@@ -71,8 +71,8 @@ static int64_t draw_open_time(const struct lull_breaker *breaker, struct lull_ra
     return breaker->trips <= 1 ? ceiling : lull_random_between(random, (ceiling + 1) / 2, ceiling);
 }
 
-void lull_breaker_trip(struct lull_breaker *breaker, int64_t mono_ms, int64_t open_for_ms,
-                       struct lull_random *random)
+static void open_for(struct lull_breaker *breaker, int64_t mono_ms, int64_t open_for_ms,
+                     struct lull_random *random)
 {
     /* Full pace is what flowed while closed; a trip during slow start has seen only a part. */
     if (breaker->state == LULL_BREAKER_CLOSED) {
@@ -86,6 +86,14 @@ void lull_breaker_trip(struct lull_breaker *breaker, int64_t mono_ms, int64_t op
     breaker->open_for_ms =
         open_for_ms > 0 ? min_i64(open_for_ms, LULL_WAIT_MAX_MS) : draw_open_time(breaker, random);
     enter(breaker, LULL_BREAKER_OPEN, mono_ms);
+}
+
+void lull_breaker_trip(struct lull_breaker *breaker, int64_t mono_ms, int64_t open_for_ms,
+                       struct lull_random *random)
+{
+    if (breaker->state == LULL_BREAKER_CLOSED || breaker->state == LULL_BREAKER_SLOW_START) {
+        open_for(breaker, mono_ms, open_for_ms, random);
+    }
 }
 
 static uint32_t slow_start_step(const struct lull_breaker *breaker, int64_t mono_ms)
@@ -133,7 +141,7 @@ enum lull_breaker_state lull_breaker_tick(struct lull_breaker *breaker, int64_t 
         enter(breaker, LULL_BREAKER_HALF_OPEN, mono_ms);
     } else if (breaker->state == LULL_BREAKER_HALF_OPEN && breaker->is_probe_out &&
                mono_ms - breaker->probe_ms >= breaker->config.probe_timeout_ms) {
-        lull_breaker_trip(breaker, mono_ms, 0, random);
+        open_for(breaker, mono_ms, 0, random);
     } else if (breaker->state == LULL_BREAKER_SLOW_START) {
         uint32_t step = slow_start_step(breaker, mono_ms);
         if (step >= SLOW_START_STEPS) {
@@ -217,7 +225,7 @@ bool lull_breaker_report(struct lull_breaker *breaker, int64_t mono_ms,
         if (result == LULL_BREAKER_SUCCESS) {
             begin_slow_start(breaker, mono_ms);
         } else if (result != LULL_BREAKER_IGNORED) {
-            lull_breaker_trip(breaker, mono_ms, open_for_ms, random);
+            open_for(breaker, mono_ms, open_for_ms, random);
             return true;
         }
         return false;
@@ -243,7 +251,7 @@ bool lull_breaker_report(struct lull_breaker *breaker, int64_t mono_ms,
                              config->unavailable_permille, volume);
     }
     if (is_tripped) {
-        lull_breaker_trip(breaker, mono_ms, open_for_ms, random);
+        open_for(breaker, mono_ms, open_for_ms, random);
     }
     return is_tripped;
 }

@@ -236,7 +236,8 @@ struct lull_classification lull_classify(const struct lull_policy *policy, enum 
                                          enum lull_vendor vendor,
                                          const struct lull_outcome *outcome)
 {
-    struct hints hints = hints_collect(outcome);
+    struct hints hints;
+    hints_collect(outcome, &hints);
     return classify_with_hints(policy, kind, vendor, outcome, &hints);
 }
 

@@ -28,7 +28,7 @@ struct decision {
     struct lull_random *random;
     struct lull_verdict *verdict;
     struct lull_trace *trace;
-    struct hints hints;
+    const struct hints *hints;
     struct lull_classification classification;
     int64_t ttl_ms; /* the message's, or the policy's */
     bool is_sender_throttled;
@@ -186,7 +186,7 @@ static bool ask_class(struct decision *decision)
     note_outcome(decision);
     decision->classification =
         classify_with_hints(decision->policy, decision->facts->kind, decision->facts->vendor,
-                            decision->outcome, &decision->hints);
+                            decision->outcome, decision->hints);
     verdict->class_ = decision->classification.class_;
     note(decision, LULL_ASK_CLASS, decision->classification.rule,
          lull_class_to_string(verdict->class_), -1);
@@ -238,7 +238,7 @@ static void ask_retry_after(struct decision *decision)
     }
     bool is_refused = is_refused_by_policy(decision);
     struct hint_answer answer =
-        hints_wait(&decision->hints, decision->policy, decision->outcome,
+        hints_wait(decision->hints, decision->policy, decision->outcome,
                    is_refused || verdict->class_ == LULL_CLASS_UNAVAILABLE, decision->now_ms);
     verdict->retry_after = answer.wait;
     if (answer.is_retry_after_malformed) {
@@ -602,6 +602,8 @@ int lull_decide(const struct lull_policy *policy, const struct lull_facts *facts
         .effect = lull_outcome_effect(outcome),
         .burns_attempt = outcome->kind != LULL_OUTCOME_PENDING,
     };
+    static const struct hints no_hints;
+    struct hints hints;
     struct decision decision = {
         .policy = policy,
         .facts = facts,
@@ -611,6 +613,7 @@ int lull_decide(const struct lull_policy *policy, const struct lull_facts *facts
         .random = random,
         .verdict = ret_verdict,
         .trace = trace,
+        .hints = &no_hints,
         .ttl_ms = facts->ttl_ms == LULL_TTL_DEFAULT ? policy->ttl_ms : facts->ttl_ms,
     };
     ret_verdict->remaining_ms = min_i64(remaining_of(&decision, decision.ttl_ms),
@@ -621,7 +624,8 @@ int lull_decide(const struct lull_policy *policy, const struct lull_facts *facts
     /* A plain success reads no headers: the usual case stays the cheap one. */
     if (outcome->kind == LULL_OUTCOME_STATUS &&
         (outcome->status < 200 || outcome->status > 299 || policy->status_count > 0)) {
-        decision.hints = hints_collect(outcome);
+        hints_collect(outcome, &hints);
+        decision.hints = &hints;
     }
     ask_all(&decision);
     return LULL_OK;

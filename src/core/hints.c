@@ -79,13 +79,12 @@ static void collect(struct hints *hints, const struct lull_header *header)
     }
 }
 
-struct hints hints_collect(const struct lull_outcome *outcome)
+void hints_collect(const struct lull_outcome *outcome, struct hints *ret_hints)
 {
-    struct hints hints = {.date = NULL};
+    *ret_hints = (struct hints){.date = NULL};
     for (size_t i = 0; i < outcome->header_count; i++) {
-        collect(&hints, &outcome->headers[i]);
+        collect(ret_hints, &outcome->headers[i]);
     }
-    return hints;
 }
 
 /* The first header of the policy's own list that can be read. */

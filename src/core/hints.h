@@ -28,7 +28,7 @@ struct hints {
     bool has_quota; /* some RateLimit header: it really is about a quota (C8) */
 };
 
-struct hints hints_collect(const struct lull_outcome *outcome);
+void hints_collect(const struct lull_outcome *outcome, struct hints *ret_hints);
 
 struct hint_answer {
     struct lull_retry_after wait;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lull/error.h"
+#include "saturate.h"
 
 /* The ring has one slot more than the span needs: the one that is half out. */
 #define RING (LULL_WINDOW_SLOTS + 1)
@@ -44,7 +45,7 @@ static void advance(struct lull_window *window, int64_t mono_ms)
     if (slot <= window->slot) {
         return;
     }
-    if (slot - window->slot >= RING) {
+    if (saturating_sub(slot, window->slot) >= RING) {
         lull_window_clear(window, mono_ms);
         return;
     }

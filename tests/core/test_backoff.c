@@ -1,4 +1,4 @@
-/* B1, B2, B3: each strategy's range, number by number. Distributions: test_properties.c. */
+/* B1, B2, B3: each strategy's range, number by number. Distributions: test_property_jitter.c. */
 #include "suite.h"
 
 static const struct lull_backoff delivery = {LULL_BACKOFF_FULL_JITTER, 2000, 120000, 0, 2.0};

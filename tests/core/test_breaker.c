@@ -1,4 +1,4 @@
-/* K1, K2, K3, K5. "Never two probes" is a property: test_properties.c. */
+/* K1, K2, K3, K5. "Never two probes" is a property: test_property_breaker.c. */
 #include "suite.h"
 
 struct fixture {

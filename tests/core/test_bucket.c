@@ -1,4 +1,4 @@
-/* G5: a token bucket without drift. The bound itself is a property: test_properties.c. */
+/* G5: a token bucket without drift. The bound itself is a property: test_property_bucket.c. */
 #include "suite.h"
 
 static struct lull_bucket make(uint32_t capacity, uint64_t rate_milli_per_s)

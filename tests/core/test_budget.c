@@ -1,4 +1,4 @@
-/* G1 to G4. "Never passed in any history" is a property: test_properties.c. */
+/* G1 to G4. "Never passed in any history" is a property: test_property_budget.c. */
 #include "suite.h"
 
 static struct lull_budget make(void (*change)(struct lull_budget_config *))
