@@ -77,7 +77,8 @@ static const struct lull_outcome outcomes[] = {
 static const char *const outcome_names[] = {"201", "429, Retry-After: 120, 8 headers",
                                             "503, Retry-After: date, 4 headers", "500, 2 headers",
                                             "timeout"};
-#define OUTCOMES (sizeof outcomes / sizeof outcomes[0])
+#define OUTCOMES 5
+_Static_assert(sizeof outcomes / sizeof outcomes[0] == OUTCOMES, "one name for each");
 
 static double time_decide(const struct lull_policy *policy, const struct lull_outcome *outcome)
 {
