@@ -80,16 +80,22 @@ static void test_jitter_that_undercuts_retry_after(void **state)
     assert_true(most_ms > 32000); /* and the jitter is there all the same */
 }
 
+static struct lull_budget make_budget(enum lull_budget_form form)
+{
+    struct lull_budget budget;
+    struct lull_budget_config config;
+    lull_budget_config_default(&config);
+    config.form = form;
+    assert_int_equal(lull_budget_init(&budget, &config, 0), LULL_OK);
+    return budget;
+}
+
 /* G3. All tokens are spent in an outage, only a success gives back, and nothing may be sent. */
 static void test_budgets_that_cannot_refill(void **state)
 {
     (void)state;
     for (int form = LULL_BUDGET_RATIO; form <= LULL_BUDGET_TOKEN; form++) {
-        struct lull_budget budget;
-        struct lull_budget_config config;
-        lull_budget_config_default(&config);
-        config.form = (enum lull_budget_form)form;
-        assert_int_equal(lull_budget_init(&budget, &config, 0), LULL_OK);
+        struct lull_budget budget = make_budget((enum lull_budget_form)form);
         int64_t wait_ms = 0;
         while ((wait_ms = lull_budget_take(&budget, 0, false)) == 0) {
         }
@@ -103,12 +109,7 @@ static void test_budget_tokens_taken_before_the_check(void **state)
 {
     (void)state;
     for (int form = LULL_BUDGET_RATIO; form <= LULL_BUDGET_TOKEN; form++) {
-        struct lull_budget budget;
-        struct lull_budget_config config;
-        lull_budget_config_default(&config);
-        config.form = (enum lull_budget_form)form;
-        config.tokens_max = 10;
-        assert_int_equal(lull_budget_init(&budget, &config, 0), LULL_OK);
+        struct lull_budget budget = make_budget((enum lull_budget_form)form);
         while (lull_budget_take(&budget, 0, false) == 0) {
         }
         struct lull_budget before = budget;
