@@ -4,13 +4,14 @@
 #   make test       all tests, with sanitizers            make bench     every figure of the README
 #   make fuzz       60 s for each parser of outside bytes make lint      format, clang-tidy, cppcheck
 #   make coverage   lines of the core that tests reach    make install   under PREFIX (/usr/local)
+#   make figures    bench, and its figures into the README make format   the sources, in place
 
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 PYTHON = /usr/bin/python3
 MESON = /usr/bin/meson
 
-.PHONY: run build test bench fuzz lint format coverage install clean
+.PHONY: run build test bench figures fuzz lint format coverage install clean
 
 run: build
 	build/lull explain --status 429 --header 'Retry-After: 120' --attempt 2 --ttl 3600
@@ -38,6 +39,9 @@ bench:
 	@test -f build-bench/build.ninja || $(MESON) setup build-bench -Dbench=true
 	@ninja -C build-bench >/dev/null
 	@bench/run
+
+figures:
+	@$(MAKE) --no-print-directory bench | $(PYTHON) bench/readme.py
 
 fuzz:
 	@scripts/install-packages build test

@@ -15,7 +15,7 @@
 
 #include "lull/lull.h"
 
-#define ROUNDS 300
+#define ROUNDS 1000
 #define CALLS 10000
 #define DECIDE_TARGET_NS 150.0
 #define RETRY_AFTER_TARGET_NS 100.0
