@@ -343,14 +343,13 @@ static void ask_all(struct decision *decision)
         return;
     }
     ask_retry_after(decision);
-    if (!ask_retryable(decision)) {
-        ask_scope(decision);
-        ask_minimum(decision);
-        if (!ask_repeat(decision) && !ask_layer(decision) && !ask_attempts(decision)) {
-            ask_delay(decision);
-            (void)(ask_time_left(decision) || ask_too_long(decision) || ask_restraint(decision) ||
-                   retry(decision));
-        }
+    ask_scope(decision);
+    ask_minimum(decision);
+    if (!ask_retryable(decision) && !ask_repeat(decision) && !ask_layer(decision) &&
+        !ask_attempts(decision)) {
+        ask_delay(decision);
+        (void)(ask_time_left(decision) || ask_too_long(decision) || ask_restraint(decision) ||
+               retry(decision));
     }
     if (decision->verdict->kind != LULL_VERDICT_RETRY) {
         decision->verdict->side_effects &= ~(unsigned)LULL_DO_FRESH_JWT; /* for no next attempt */

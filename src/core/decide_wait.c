@@ -1,7 +1,6 @@
 /* decide_wait - the questions about the wait: see decision.h. SPDX-License-Identifier: MIT */
-#include <string.h>
-
 #include "decision.h"
+
 #include "lull/duration.h"
 #include "saturate.h"
 
@@ -30,8 +29,10 @@ void ask_minimum(struct decision *decision)
     const struct lull_verdict *verdict = decision->verdict;
     const char *answer = "what the server asked for";
     int64_t minimum_ms = 0;
-    decision->minimum_rule = "A3";
+    decision->is_backoff_on_top = true;
     if (verdict->retry_after.state == LULL_RETRY_AFTER_OK) {
+        decision->minimum_rule = "A3";
+        decision->is_backoff_on_top = false;
         minimum_ms = verdict->retry_after.wait_ms;
     } else if (is_refused_by_policy(decision)) {
         decision->minimum_rule = "A5";
@@ -44,15 +45,15 @@ void ask_minimum(struct decision *decision)
     }
     if (decision->vendor->retry_min_ms > minimum_ms) {
         decision->minimum_rule = "V2";
+        decision->is_backoff_on_top = true;
         answer = "what this service wants at least";
         minimum_ms = decision->vendor->retry_min_ms;
     }
     decision->minimum_ms = minimum_ms;
-    decision->is_backoff_on_top = strcmp(decision->minimum_rule, "A3") != 0;
     if (verdict->side_effects & (LULL_DO_HOLD | LULL_DO_PAUSE)) {
         decision->verdict->hold_ms = minimum_ms;
     }
-    if (minimum_ms > 0) {
+    if (minimum_ms > 0 && lull_class_is_retryable(verdict->class_)) {
         note(decision, LULL_ASK_MINIMUM, decision->minimum_rule, answer, minimum_ms);
     }
 }

@@ -159,6 +159,7 @@ static void test_C8_one_fresh_jwt_then_auth(void **state)
     assert_int_equal(verdict.kind, LULL_VERDICT_DEAD);
     assert_int_equal(verdict.reason, LULL_REASON_AUTH);
     assert_true(verdict.side_effects & LULL_DO_ALERT);
+    assert_true(verdict.side_effects & LULL_DO_HOLD); /* it is a 429 all the same */
     assert_false(verdict.side_effects & LULL_DO_FRESH_JWT);
 }
 
