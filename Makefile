@@ -68,7 +68,9 @@ coverage:
 	@scripts/coverage build-coverage
 
 install: build
+	@$(MESON) configure build --prefix=$(PREFIX)
 	@ninja -C build install
+	@test -n "$(DESTDIR)" || test "$$(id -u)" -ne 0 || ldconfig
 
 clean:
 	rm -rf build build-test build-clang build-bench build-fuzz build-lint build-coverage

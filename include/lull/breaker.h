@@ -74,7 +74,8 @@ struct lull_breaker {
     int64_t open_for_ms;       /* while OPEN */
     bool is_probe_out;         /* while HALF_OPEN */
     int64_t probe_ms;          /* when it was given */
-    int64_t retry_ms;          /* the latest instant that a Retry-After has named */
+    int64_t retry_ms;          /* the latest instant that a Retry-After has named ... */
+    int64_t retry_seen_ms;     /* ... and when the last one was seen: none counts past window_ms */
     struct lull_bucket pace;   /* while SLOW_START */
     uint64_t full_milli_per_s; /* attempts per second before the trip: what full pace means */
     struct lull_window window; /* attempts, throttled, transport, over window_ms */

@@ -2,8 +2,9 @@
  * classify - what an outcome means, before any thought of retrying (C2 to C8, C10, C11, C13).
  *
  * Looked at in this order, and the first that speaks wins:
- *   the policy's mapping of a problem+json type (C10), the policy's own status table (C11),
- *   the vendor's table (C13, V1-V5), the general rules (C2-C6).
+ *   the policy's mapping of a problem+json type (C10, not for a 2xx), the policy's own status table
+ *   (C11), a 429 that may be about our JWT (C8), the vendor's table (C13, V1-V5), the general rules
+ *   (C2-C6). C8 and the vendor's table are for pushes only.
  */
 #ifndef LULL_CLASSIFY_H
 #define LULL_CLASSIFY_H

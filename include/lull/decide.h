@@ -6,9 +6,10 @@
  * `lull explain` all call this one function.
  *
  * The questions, in order; the first that ends the message does:
- *   can the target exist, what happened, what did the server ask for, is it worth another try, how
- *   far does it reach, may it be repeated, is somebody else retrying, are attempts left, how long
- * do we wait, does the message outlive the wait, is it too long, do circuit and budget allow it.
+ *   can the target exist, what happened, what did the server ask for, how far does it reach, how
+ *   long at least, is it worth another try, may it be repeated, is somebody else retrying, are
+ * attempts left, how long do we wait, does the message outlive the wait, is it too long, do circuit
+ * and budget allow it.
  */
 #ifndef LULL_DECIDE_H
 #define LULL_DECIDE_H
@@ -29,6 +30,7 @@ LULL_BEGIN_DECLS
 
 enum lull_verdict_kind {
     LULL_VERDICT_SEND, /* PENDING outcome: nothing speaks against sending it */
+    LULL_VERDICT_WAIT, /* PENDING outcome of a queued message: the gate holds it, nothing is lost */
     LULL_VERDICT_DELIVERED,
     LULL_VERDICT_RETRY,   /* after delay_ms */
     LULL_VERDICT_DEAD,    /* to the dead letters */
@@ -86,7 +88,8 @@ enum lull_side_effect {
     LULL_DO_REMEMBER_SIZE = 1 << 5,  /* this subscription refused this size (W6) */
     LULL_DO_ALERT = 1 << 6,          /* an operator has to know (C6) */
     LULL_DO_WARN_AUTH_SUSPECT = 1 << 7,
-    LULL_DO_WARN_RETRY_AFTER_MISSING = 1 << 8,   /* on a 429 (A5) */
+    LULL_DO_WARN_RETRY_AFTER_MISSING = 1
+                                       << 8, /* on a 429 (A5); one that is malformed has its own: */
     LULL_DO_WARN_RETRY_AFTER_MALFORMED = 1 << 9, /* (A1) */
     LULL_SIDE_EFFECTS = 10,                      /* how many bits there are */
 };

@@ -30,6 +30,7 @@ struct lull_vendor_traits {
     int64_t retry_min_ms;         /* no retry sooner than this (V2) */
     int64_t throttle_min_ms;      /* 429 without Retry-After; 0: the policy's (A5) */
     bool is_throttle_sender_wide; /* one 429 means the whole sender (P4) */
+    const char *throttle_rule;    /* the requirement that says so; NULL if nothing is special */
     bool is_throttle_single_only; /* one 429 never means more than one subscription (P4) */
 };
 

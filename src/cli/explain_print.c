@@ -40,10 +40,11 @@ static const char *verdict_sentence(enum lull_verdict_kind kind)
 {
     static const char *const sentences[LULL_VERDICTS] = {
         [LULL_VERDICT_SEND] = "send it now",
+        [LULL_VERDICT_WAIT] = "wait: the queue keeps it, and no attempt is burnt",
         [LULL_VERDICT_DELIVERED] = "delivered",
         [LULL_VERDICT_RETRY] = "retry",
         [LULL_VERDICT_DEAD] = "dead letter",
-        [LULL_VERDICT_GIVE_UP] = "give up, and give the caller the last answer",
+        [LULL_VERDICT_GIVE_UP] = "give up, and tell the caller",
     };
     return sentences[kind];
 }

@@ -47,6 +47,7 @@ int lull_breaker_init(struct lull_breaker *breaker, const struct lull_breaker_co
     }
     fresh.state_ms = mono_ms;
     fresh.retry_ms = mono_ms;
+    fresh.retry_seen_ms = mono_ms;
     *breaker = fresh;
     return LULL_OK;
 }
@@ -132,6 +133,7 @@ enum lull_breaker_state lull_breaker_tick(struct lull_breaker *breaker, int64_t 
     if (mono_ms < breaker->state_ms) { /* a clock that broke its word: start the state anew */
         breaker->state_ms = mono_ms;
         breaker->retry_ms = mono_ms;
+        breaker->retry_seen_ms = mono_ms;
     }
     if (breaker->is_probe_out && mono_ms < breaker->probe_ms) {
         breaker->probe_ms = mono_ms;
@@ -217,7 +219,9 @@ bool lull_breaker_report(struct lull_breaker *breaker, int64_t mono_ms,
     int64_t open_for_ms = 0;
     if (result == LULL_BREAKER_THROTTLED) {
         int64_t named_ms = saturating_add(mono_ms, min_i64(retry_after_ms, LULL_WAIT_MAX_MS));
-        breaker->retry_ms = max_i64(breaker->retry_ms, named_ms);
+        bool is_old = mono_ms - breaker->retry_seen_ms > breaker->config.window_ms;
+        breaker->retry_ms = is_old ? named_ms : max_i64(breaker->retry_ms, named_ms);
+        breaker->retry_seen_ms = mono_ms;
         open_for_ms = breaker->retry_ms - mono_ms;
     }
     if (state == LULL_BREAKER_HALF_OPEN) {

@@ -189,8 +189,7 @@ static bool is_auth_suspect(const struct hints *hints)
         return true;
     }
     const struct lull_header *header = hints->waits[HINT_RETRY_AFTER];
-    if (!header || hints->is_retry_after_repeated || hints->has_quota ||
-        hints->waits[HINT_RETRY_AFTER_MS]) {
+    if (!header || hints->is_retry_after_repeated || hints->has_quota) {
         return false;
     }
     struct text value = text_trim(header->value, header->value_length);

@@ -53,6 +53,25 @@ static bool ask_target(struct decision *decision)
 
 /* ---- not sent yet: may it be? (T1, T2, K5) ---- */
 
+/* What keeps it back, if anything. A budget is for retries; a key is only the queue's to pause. */
+static enum lull_reason held_by(struct decision *decision)
+{
+    const struct lull_facts *facts = decision->facts;
+    if (facts->is_key_paused && is_from_queue(decision)) {
+        note(decision, LULL_ASK_CIRCUIT, "K6", "no: our key is paused on this service", -1);
+        return LULL_REASON_KEY_PAUSED;
+    }
+    if (facts->is_circuit_open) {
+        note(decision, LULL_ASK_CIRCUIT, "K5", "no: it is open", -1);
+        return LULL_REASON_CIRCUIT_OPEN;
+    }
+    if (facts->is_budget_exhausted && facts->attempt > 1) {
+        note(decision, LULL_ASK_BUDGET, "G4", "no: it is spent", -1);
+        return LULL_REASON_BUDGET_EXHAUSTED;
+    }
+    return LULL_REASON_NONE;
+}
+
 static bool ask_pending(struct decision *decision)
 {
     if (decision->outcome->kind != LULL_OUTCOME_PENDING) {
@@ -69,13 +88,18 @@ static bool ask_pending(struct decision *decision)
         bool is_deadline = is_late && !is_expired && !is_from_queue(decision);
         return end(decision, is_deadline ? LULL_REASON_DEADLINE_EXCEEDED : LULL_REASON_TTL_EXPIRED);
     }
-    note(decision, LULL_ASK_TIME_LEFT, "T1", "yes", decision->verdict->remaining_ms);
-    if (decision->facts->is_circuit_open && !is_from_queue(decision)) {
-        note(decision, LULL_ASK_CIRCUIT, "K5", "no: it is open", -1);
-        return end(decision, LULL_REASON_CIRCUIT_OPEN);
+    note(decision, LULL_ASK_TIME_LEFT, "T1", "yes",
+         decision->ttl_ms == 0 ? -1 : decision->verdict->remaining_ms);
+    if (decision->facts->attempt > decision->policy->retries + 1) {
+        note(decision, LULL_ASK_ATTEMPTS, "B5", "no", -1);
+        return end(decision, LULL_REASON_MAX_ATTEMPTS_EXCEEDED);
     }
-    decision->verdict->kind = LULL_VERDICT_SEND;
-    decision->verdict->reason = LULL_REASON_NONE;
+    enum lull_reason held = held_by(decision);
+    if (held != LULL_REASON_NONE && !is_from_queue(decision)) {
+        return end(decision, held);
+    }
+    decision->verdict->kind = held == LULL_REASON_NONE ? LULL_VERDICT_SEND : LULL_VERDICT_WAIT;
+    decision->verdict->reason = held;
     return true;
 }
 
@@ -145,7 +169,10 @@ static bool ask_class(struct decision *decision)
         verdict->reason = LULL_REASON_DELIVERED;
         return true;
     }
-    note(decision, LULL_ASK_EFFECT, "C12", lull_effect_to_string(verdict->effect), -1);
+    note(decision, LULL_ASK_EFFECT, "C12",
+         decision->outcome->kind == LULL_OUTCOME_STATUS ? "it was answered"
+                                                        : lull_effect_to_string(verdict->effect),
+         -1);
     return false;
 }
 
@@ -238,6 +265,9 @@ static bool ask_repeat(struct decision *decision)
     const struct lull_facts *facts = decision->facts;
     const struct lull_verdict *verdict = decision->verdict;
     const char *why = NULL;
+    if (!verdict->burns_attempt) {
+        return false; /* K6: turned away at the door */
+    }
     if (is_idempotent(facts->method)) {
         why = "yes: the method is idempotent";
     } else if (facts->has_idempotency_key) {
@@ -278,7 +308,7 @@ static bool ask_attempts(struct decision *decision)
     bool is_left = attempt <= policy->retries &&
                    (policy->backoff.strategy != LULL_BACKOFF_IMMEDIATE || attempt <= 1);
     note(decision, LULL_ASK_ATTEMPTS, "B5", is_left ? "yes, retries left" : "no",
-         is_left ? (int64_t)(policy->retries - attempt + 1) : 0);
+         is_left ? (int64_t)(policy->retries - attempt + 1) : -1);
     return is_left ? false : end(decision, LULL_REASON_MAX_ATTEMPTS_EXCEEDED);
 }
 
@@ -386,7 +416,9 @@ int lull_decide(const struct lull_policy *policy, const struct lull_facts *facts
         .policy = policy,
         .facts = facts,
         .outcome = outcome,
-        .vendor = lull_vendor_lookup(facts->vendor),
+        /* What a push service does, it does to pushes. */
+        .vendor =
+            lull_vendor_lookup(facts->kind == LULL_KIND_PUSH ? facts->vendor : LULL_VENDOR_OTHER),
         .now_ms = now_ms,
         .random = random,
         .verdict = ret_verdict,

@@ -18,9 +18,8 @@ void ask_scope(struct decision *decision)
     bool is_sender = decision->is_sender_throttled;
     verdict->scope = is_sender ? LULL_SCOPE_SENDER : LULL_SCOPE_SUBSCRIPTION;
     verdict->side_effects |= is_sender ? LULL_DO_PAUSE : LULL_DO_HOLD;
-    bool is_known = vendor->is_throttle_sender_wide || vendor->is_throttle_single_only;
-    note(decision, LULL_ASK_SCOPE, is_known ? "P4" : "P3", lull_scope_to_string(verdict->scope),
-         -1);
+    note(decision, LULL_ASK_SCOPE, vendor->throttle_rule ? vendor->throttle_rule : "P3",
+         lull_scope_to_string(verdict->scope), -1);
 }
 
 void ask_minimum(struct decision *decision)
@@ -45,7 +44,6 @@ void ask_minimum(struct decision *decision)
     }
     if (decision->vendor->retry_min_ms > minimum_ms) {
         decision->minimum_rule = "V2";
-        decision->is_backoff_on_top = true;
         answer = "what this service wants at least";
         minimum_ms = decision->vendor->retry_min_ms;
     }
@@ -100,7 +98,7 @@ void ask_delay(struct decision *decision)
 {
     int64_t minimum = decision->minimum_ms;
     int64_t limit = max_i64(minimum, wait_limit_ms(decision));
-    if (!decision->is_backoff_on_top && minimum > 0 &&
+    if (decision->verdict->retry_after.wait_ms > 0 &&
         decision->policy->retry_after_mode == LULL_RETRY_AFTER_EXACT) {
         set_delay(decision, minimum, minimum, minimum);
         note(decision, LULL_ASK_DELAY, "A3", "exactly what the server asked for", minimum);

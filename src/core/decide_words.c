@@ -21,8 +21,8 @@ void lull_facts_init(struct lull_facts *facts, const struct lull_policy *policy,
 
 const char *lull_verdict_kind_to_string(enum lull_verdict_kind kind)
 {
-    static const char *const words[LULL_VERDICTS] = {"send", "delivered", "retry", "dead",
-                                                     "give_up"};
+    static const char *const words[LULL_VERDICTS] = {"send",  "wait", "delivered",
+                                                     "retry", "dead", "give_up"};
     return words[kind];
 }
 

@@ -24,6 +24,7 @@ static void collect_wait(struct hints *hints, enum hint_wait which,
         hints->is_retry_after_repeated = true;
     }
     hints->waits[which] = header;
+    hints->has_quota = hints->has_quota || which != HINT_RETRY_AFTER;
 }
 
 /* The length of a name tells nearly all of them apart, so most headers cost one comparison. */

@@ -25,7 +25,7 @@ struct hints {
     const struct lull_header *content_type;
     bool is_retry_after_repeated; /* two values are none (A1) */
     bool has_www_authenticate;
-    bool has_quota; /* some RateLimit header: it really is about a quota (C8) */
+    bool has_quota; /* a RateLimit or another wait header: it really is about a quota (C8) */
 };
 
 void hints_collect(const struct lull_outcome *outcome, struct hints *ret_hints);

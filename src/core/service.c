@@ -185,6 +185,13 @@ static enum lull_breaker_result breaker_result(enum lull_class class_, bool is_a
     }
 }
 
+/* A quota of one subscription says nothing about the service: not to the rate, not to the pacer,
+ * not to the breaker (P4, V3). */
+static bool is_of_one_subscription(const struct lull_vendor_traits *vendor, bool is_many)
+{
+    return vendor->is_throttle_single_only && !is_many;
+}
+
 /* A 429: whom does it mean, and who answers it? One that a lower rate or a pause has answered
  * already counts for nothing more (K1), or the refusals of one moment would be paid for twice. */
 static void on_throttled(struct lull_service *service, int64_t mono_ms, bool is_answered,
@@ -197,8 +204,8 @@ static void on_throttled(struct lull_service *service, int64_t mono_ms, bool is_
     events->is_sender_throttled = vendor->is_throttle_sender_wide || is_many;
     service->refusal_wait_ms =
         outcome->retry_after_ms > 0 ? outcome->retry_after_ms : service->config.refusal_wait_ms;
-    if (vendor->is_throttle_single_only && !is_many) {
-        return; /* a quota of one subscription says nothing about the service */
+    if (is_of_one_subscription(vendor, is_many)) {
+        return;
     }
     int64_t pause_ms = 0;
     if (events->is_sender_throttled && (!is_answered || service->is_paused)) {
@@ -240,7 +247,11 @@ struct lull_service_events lull_service_report(struct lull_service *service, int
     service->active_ms = mono_ms;
     if (is_throttled) {
         on_throttled(service, mono_ms, is_answered, outcome, permit.sent_ms, &events);
-    } else if (is_answer(outcome->class_) && outcome->class_ != LULL_CLASS_UNAVAILABLE) {
+        is_answered =
+            is_answered || is_of_one_subscription(lull_vendor_lookup(service->config.vendor),
+                                                  events.is_sender_throttled);
+    } else if (service->config.rate_mode == LULL_RATE_LEARNED && is_answer(outcome->class_) &&
+               outcome->class_ != LULL_CLASS_UNAVAILABLE) {
         lull_rate_on_accepted(&service->rate, mono_ms, permit.sent_ms);
     }
     events.is_breaker_opened = lull_breaker_report(&service->breaker, mono_ms, permit.breaker,

@@ -104,6 +104,10 @@ static void test_K2_opened_by_429_for_the_retry_after(void **state)
     feed(&fixture, 0, 19, LULL_BREAKER_THROTTLED, 600000);
     assert_true(feed(&fixture, 1000, 1, LULL_BREAKER_THROTTLED, 0));
     assert_int_equal(ask(&fixture, 1000, &permit), 599000);
+    fixture = make(); /* but only those of the same storm */
+    feed(&fixture, 0, 1, LULL_BREAKER_THROTTLED, LULL_DAYS(1));
+    feed(&fixture, 61300, 20, LULL_BREAKER_THROTTLED, 5000);
+    assert_int_equal(ask(&fixture, 61300, &permit), 5000);
 }
 
 static void test_K2_grows_with_jitter_to_five_minutes(void **state)

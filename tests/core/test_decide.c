@@ -81,7 +81,7 @@ FACT(mozilla, facts->vendor = LULL_VENDOR_MOZILLA)
 FACT(invalid_host, facts->vendor = LULL_VENDOR_INVALID)
 FACT(sender_throttled, facts->is_sender_throttled = true)
 FACT(auth_retried, facts->auth_retries = 1)
-FACT(key_paused, facts->is_key_paused = true; facts->attempt = 6)
+FACT(key_paused, facts->is_key_paused = true; facts->attempt = 6; facts->is_repeatable = false)
 FACT(ttl_0, facts->ttl_ms = 0)
 FACT(ttl_60, facts->ttl_ms = 60000)
 FACT(ttl_60_age_45, facts->ttl_ms = 60000; facts->first_accepted_ms = NOW_MS - 45000)
@@ -405,7 +405,10 @@ static void test_V2_fcm_waits_ten_seconds(void **state)
     (void)state;
     check_delay(&(struct question){.status = 503, .change = fcm}, 10000, 12000);
     struct question question = {.status = 503, .headers = {{"Retry-After", "2"}}, .change = fcm};
-    check_delay(&question, 10000, 12000); /* under the minimum: our backoff on top of that */
+    check_delay(&question, 10000, 11000); /* the service's minimum, and its spread */
+    question.policy = "delivery retry-after=exact";
+    check_delay(&question, 10000, 10000);
+    question.policy = NULL;
     question.headers[0][1] = "20";
     check_delay(&question, 20000, 22000);
 }
@@ -504,7 +507,10 @@ static void test_T2_K5_before_the_first_attempt(void **state)
     assert_int_equal(ask_pending("delivery", 0, 5, 1, false).kind, LULL_VERDICT_SEND);
     assert_int_equal(ask_pending("delivery", 0, 5, 2, false).reason, LULL_REASON_TTL_EXPIRED);
     assert_int_equal(ask_pending("delivery", 0, 3600000, 1, false).reason, LULL_REASON_TTL_EXPIRED);
-    assert_int_equal(ask_pending("delivery", 60000, 0, 1, true).kind, LULL_VERDICT_SEND);
+    assert_int_equal(ask_pending("delivery", 60000, 0, 1, true).kind, LULL_VERDICT_WAIT);
+    assert_int_equal(ask_pending("delivery", 60000, 0, 1, true).reason, LULL_REASON_CIRCUIT_OPEN);
+    assert_int_equal(ask_pending("delivery", 60000, 0, 7, false).reason,
+                     LULL_REASON_MAX_ATTEMPTS_EXCEEDED);
     assert_int_equal(ask_pending("client", LULL_NEVER, 0, 1, true).reason,
                      LULL_REASON_CIRCUIT_OPEN);
     assert_int_equal(ask_pending("client deadline=1s", LULL_NEVER, 1000, 1, false).reason,

@@ -18,6 +18,7 @@ struct breaker_world {
     int64_t back_ms;                            /* how far the clock has stepped back in all */
     bool is_clock_sound;                        /* it never will */
     int64_t named_ms;                           /* the latest instant that a 429 has named */
+    int64_t seen_ms;                            /* and when the last 429 came */
     int64_t shut_until_real_ms;                 /* open at least until then */
     int64_t failing_permille;                   /* the service's mood */
     struct breaker_permit permits[PERMITS_MAX]; /* given, not yet reported */
@@ -201,7 +202,10 @@ static void report_breaker(struct breaker_world *world)
     if (given.permit.generation != earlier.generation) {
         check_stale(world, earlier, random, is_opened);
     } else if (is_429 && (is_opened || world->breaker.generation == earlier.generation)) {
-        world->named_ms = max_of(world->named_ms, world->now_ms + retry_after_ms);
+        int64_t named_ms = world->now_ms + retry_after_ms;
+        bool is_old = world->now_ms - world->seen_ms > world->breaker.config.window_ms;
+        world->named_ms = is_old ? named_ms : max_of(world->named_ms, named_ms);
+        world->seen_ms = world->now_ms;
     }
     assert_breaker(world, !is_opened || world->breaker.state == LULL_BREAKER_OPEN);
     check_transition(world, earlier.state, earlier.generation,
@@ -317,6 +321,7 @@ static void test_k3_the_breaker_has_one_probe_out_and_never_sticks(void **state)
         world.random = &random;
         world.now_ms = any_up_to(&random, YEAR_MS) - YEAR_MS / 2;
         world.named_ms = world.now_ms;
+        world.seen_ms = world.now_ms;
         world.is_clock_sound = one_in(&random, 2);
         assert_int_equal(lull_breaker_init(&world.breaker, &config, world.now_ms), LULL_OK);
         for (int j = 0; j < 1000; j++) {

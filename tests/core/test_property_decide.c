@@ -225,33 +225,38 @@ static void check_delay(const struct trial *trial)
     }
     if (!is_asked && trial->status == 429) { /* A5 */
         const struct lull_facts *facts = &trial->facts;
-        bool is_sender = facts->is_sender_throttled || facts->vendor == LULL_VENDOR_FCM;
+        bool is_push = facts->kind == LULL_KIND_PUSH;
+        bool is_sender =
+            facts->is_sender_throttled || (is_push && facts->vendor == LULL_VENDOR_FCM);
         int64_t least_ms = is_sender ? policy->throttle_sender_min_ms : policy->throttle_min_ms;
         assert_trial(trial, verdict->delay_ms >= least_ms);
-        assert_trial(trial, facts->vendor != LULL_VENDOR_MOZILLA || verdict->delay_ms >= 60000);
+        assert_trial(trial, !is_push || facts->vendor != LULL_VENDOR_MOZILLA ||
+                                verdict->delay_ms >= 60000);
     }
 }
 
 /* A3 in full, where no share of the TTL narrows the range: exact is exact; the floor mode has its
  * spread on top of the longer of the two, so that a crowd does not come back in one instant; and
- * where the server named no time, or one under its vendor's minimum (V2), the jitter is all of the
- * strategy's (A8). */
+ * where the server named no time, the jitter is all of the strategy's (A8). A vendor's minimum for
+ * pushes (V2) lifts what the server named. */
 static void check_jitter(const struct trial *trial)
 {
     const struct lull_verdict *verdict = &trial->verdict;
     const struct lull_policy *policy = &trial->policy;
     int64_t asked_ms = trial->answer.wait_ms;
-    int64_t vendor_ms = trial->facts.vendor == LULL_VENDOR_FCM ? 10000 : 0;
+    bool is_fcm = trial->facts.kind == LULL_KIND_PUSH && trial->facts.vendor == LULL_VENDOR_FCM;
+    int64_t vendor_ms = is_fcm ? 10000 : 0;
+    int64_t least_ms = max_of(asked_ms, vendor_ms);
     int64_t width_ms = verdict->delay_max_ms - verdict->delay_min_ms;
     struct lull_backoff_range range =
         lull_backoff_bounds(&policy->backoff, trial->facts.attempt, trial->facts.previous_delay_ms);
     assert_trial(trial, verdict->delay_ms >= vendor_ms);
-    if (asked_ms < vendor_ms || asked_ms < 0) {
+    if (asked_ms < 0) {
         assert_trial(trial, width_ms == range.max_ms - range.min_ms);
     } else if (asked_ms > 0 && policy->retry_after_mode == LULL_RETRY_AFTER_EXACT) {
-        assert_trial(trial, verdict->delay_ms == asked_ms && width_ms == 0);
+        assert_trial(trial, verdict->delay_ms == least_ms && width_ms == 0);
     } else {
-        wide spread_ms = (wide)asked_ms * policy->spread_permille / 1000;
+        wide spread_ms = (wide)least_ms * policy->spread_permille / 1000;
         assert_trial(trial, width_ms >= min_of((int64_t)spread_ms, policy->spread_max_ms));
         assert_trial(trial, verdict->delay_min_ms >= range.min_ms);
     }

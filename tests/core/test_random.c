@@ -62,6 +62,14 @@ static void test_B6_seeds_of_the_system_differ(void **state)
     assert_true(lull_os_seed() != lull_os_seed());
 }
 
+static void test_os_clocks(void **state)
+{
+    (void)state;
+    int64_t mono_ms = lull_os_mono_ms();
+    assert_true(lull_os_mono_ms() >= mono_ms);
+    assert_true(lull_os_now_ms() > INT64_C(1700000000000)); /* after 2023 */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -69,6 +77,7 @@ int main(void)
         cmocka_unit_test(test_B6_bounds_are_reached_and_kept),
         cmocka_unit_test(test_B6_no_bias),
         cmocka_unit_test(test_B6_seeds_of_the_system_differ),
+        cmocka_unit_test(test_os_clocks),
     };
     return cmocka_run_group_tests_name("random", tests, NULL, NULL);
 }

@@ -121,6 +121,12 @@ static void test_P4_fcm_pauses_mozilla_does_not(void **state)
     assert_false(send(&fixture, 0, LULL_CLASS_THROTTLED, 1, 0).is_sender_throttled);
     assert_int_equal(ask(&fixture, 1, &permit, NULL), 0);
     assert_int_equal(gate_at(&fixture, 1).rate_milli_per_s, before);
+    /* not even a hot one with a long Retry-After, among few others */
+    start(&fixture, LULL_VENDOR_MOZILLA, LULL_RATE_UNLIMITED);
+    for (int64_t i = 0; i < 400; i++) {
+        enum lull_class class_ = i % 4 ? LULL_CLASS_SUCCESS : LULL_CLASS_THROTTLED;
+        assert_false(send(&fixture, i * 20, class_, i % 4 ? 1 : 7, 3600000).is_breaker_opened);
+    }
 }
 
 static void test_K1_503_opens_the_breaker_and_a_probe_closes_it(void **state)
@@ -205,7 +211,6 @@ static void test_K1_cancelled_and_invalid_targets_do_not_count(void **state)
         send(&fixture, 0, LULL_CLASS_INVALID_TARGET, 1, 0);
     }
     assert_int_equal(fixture.service.breaker.state, LULL_BREAKER_CLOSED);
-    assert_int_equal(fixture.service.rate.accepted, 0);
 }
 
 /* P3, A3: a later 429 makes a pause longer, never shorter; not even the operator's. */
@@ -239,7 +244,6 @@ static void test_C8_auth_suspect_counts_as_429(void **state)
         is_opened = send(&fixture, 0, LULL_CLASS_AUTH_SUSPECT, 1, 0).is_breaker_opened;
     }
     assert_true(is_opened);
-    assert_int_equal(fixture.service.rate.accepted, 0);
 }
 
 /* K3: permits that nobody reports do not close the gate for good. */
