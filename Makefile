@@ -6,6 +6,8 @@
 #   make coverage   lines of the core that tests reach    make install   under PREFIX (/usr/local)
 #   make figures    bench, and its figures into the README make format   the sources, in place
 
+# The libraries go to PREFIX/lib, where the loader and pkg-config look; what Meson would choose depends
+# on which packages are installed.
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 PYTHON = /usr/bin/python3
@@ -18,12 +20,12 @@ run: build
 
 build:
 	@scripts/install-packages build
-	@test -f build/build.ninja || $(MESON) setup build --prefix=$(PREFIX)
+	@test -f build/build.ninja || $(MESON) setup build --prefix=$(PREFIX) --libdir=lib
 	@ninja -C build
 
 test:
 	@scripts/install-packages build test
-	@test -f build/build.ninja || $(MESON) setup build --prefix=$(PREFIX)
+	@test -f build/build.ninja || $(MESON) setup build --prefix=$(PREFIX) --libdir=lib
 	@test -f build-test/build.ninja || CC=gcc $(MESON) setup build-test \
 	    --buildtype=debugoptimized -Dtests=true -Dbench=true -Db_sanitize=address,undefined
 	@test -f build-clang/build.ninja || CC=clang $(MESON) setup build-clang \
