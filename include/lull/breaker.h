@@ -89,6 +89,11 @@ LULL_API void lull_breaker_config_default(struct lull_breaker_config *config);
 LULL_API int lull_breaker_init(struct lull_breaker *breaker,
                                const struct lull_breaker_config *config, int64_t mono_ms);
 
+/* How long it keeps everybody out: 0 if it is worth asking, else the ms until it is. Lets time do
+ * its work, takes nothing. */
+LULL_API int64_t lull_breaker_wait(struct lull_breaker *breaker, int64_t mono_ms,
+                                   struct lull_random *random);
+
 /* 0 and a permit: send now. Else the ms after which it is worth asking again, and no permit. */
 LULL_API int64_t lull_breaker_ask(struct lull_breaker *breaker, int64_t mono_ms,
                                   struct lull_random *random,

@@ -157,31 +157,36 @@ enum lull_breaker_state lull_breaker_tick(struct lull_breaker *breaker, int64_t 
     return breaker->state;
 }
 
-int64_t lull_breaker_ask(struct lull_breaker *breaker, int64_t mono_ms, struct lull_random *random,
-                         struct lull_breaker_permit *ret_permit)
+int64_t lull_breaker_wait(struct lull_breaker *breaker, int64_t mono_ms, struct lull_random *random)
 {
-    int64_t wait_ms = 0;
-    bool is_probe = false;
     switch (lull_breaker_tick(breaker, mono_ms, random)) {
     case LULL_BREAKER_OPEN:
         return breaker->open_for_ms - (mono_ms - breaker->state_ms);
     case LULL_BREAKER_HALF_OPEN:
-        if (breaker->is_probe_out) {
-            return breaker->config.probe_timeout_ms - (mono_ms - breaker->probe_ms);
-        }
-        is_probe = true;
-        breaker->is_probe_out = true;
-        breaker->probe_ms = mono_ms;
-        break;
+        return breaker->is_probe_out
+                   ? breaker->config.probe_timeout_ms - (mono_ms - breaker->probe_ms)
+                   : 0;
     case LULL_BREAKER_SLOW_START:
-        wait_ms = lull_bucket_take(&breaker->pace, mono_ms, 1);
-        if (wait_ms > 0) {
-            return wait_ms;
-        }
-        break;
     case LULL_BREAKER_CLOSED:
     default:
-        break;
+        return 0;
+    }
+}
+
+int64_t lull_breaker_ask(struct lull_breaker *breaker, int64_t mono_ms, struct lull_random *random,
+                         struct lull_breaker_permit *ret_permit)
+{
+    int64_t wait_ms = lull_breaker_wait(breaker, mono_ms, random);
+    if (wait_ms == 0 && breaker->state == LULL_BREAKER_SLOW_START) {
+        wait_ms = lull_bucket_take(&breaker->pace, mono_ms, 1);
+    }
+    if (wait_ms > 0) {
+        return wait_ms;
+    }
+    bool is_probe = breaker->state == LULL_BREAKER_HALF_OPEN;
+    if (is_probe) {
+        breaker->is_probe_out = true;
+        breaker->probe_ms = mono_ms;
     }
     *ret_permit = (struct lull_breaker_permit){breaker->generation, is_probe};
     return 0;

@@ -53,23 +53,24 @@ static bool ask_target(struct decision *decision)
 
 /* ---- not sent yet: may it be? (T1, T2, K5) ---- */
 
-/* What keeps it back, if anything. A budget is for retries; a key is only the queue's to pause. */
-static enum lull_reason held_by(struct decision *decision)
+/* What keeps back the attempt of that number, if anything. For a queued message it is the gate that
+ * waits, where nothing is burnt or lost; only a caller is told at once. */
+static enum lull_reason held_by(struct decision *decision, uint32_t attempt)
 {
     const struct lull_facts *facts = decision->facts;
-    if (facts->is_key_paused && is_from_queue(decision)) {
-        note(decision, LULL_ASK_CIRCUIT, "K6", "no: our key is paused on this service", -1);
-        return LULL_REASON_KEY_PAUSED;
-    }
+    bool is_queued = is_from_queue(decision);
+    enum lull_reason held = LULL_REASON_NONE;
     if (facts->is_circuit_open) {
-        note(decision, LULL_ASK_CIRCUIT, "K5", "no: it is open", -1);
-        return LULL_REASON_CIRCUIT_OPEN;
+        held = LULL_REASON_CIRCUIT_OPEN;
+        note(decision, LULL_ASK_CIRCUIT, "K5",
+             is_queued ? "it is open: the queue keeps the message" : "no: it is open", -1);
     }
-    if (facts->is_budget_exhausted && facts->attempt > 1) {
-        note(decision, LULL_ASK_BUDGET, "G4", "no: it is spent", -1);
-        return LULL_REASON_BUDGET_EXHAUSTED;
+    if (facts->is_budget_exhausted && attempt > 1 && (is_queued || held == LULL_REASON_NONE)) {
+        held = held == LULL_REASON_NONE ? LULL_REASON_BUDGET_EXHAUSTED : held;
+        note(decision, LULL_ASK_BUDGET, "G4",
+             is_queued ? "it is spent: the queue keeps the message" : "no: it is spent", -1);
     }
-    return LULL_REASON_NONE;
+    return held;
 }
 
 static bool ask_pending(struct decision *decision)
@@ -94,7 +95,11 @@ static bool ask_pending(struct decision *decision)
         note(decision, LULL_ASK_ATTEMPTS, "B5", "no", -1);
         return end(decision, LULL_REASON_MAX_ATTEMPTS_EXCEEDED);
     }
-    enum lull_reason held = held_by(decision);
+    enum lull_reason held = held_by(decision, decision->facts->attempt);
+    if (decision->facts->is_key_paused && is_from_queue(decision)) {
+        held = LULL_REASON_KEY_PAUSED;
+        note(decision, LULL_ASK_REPEAT, "K6", "not now: our key is paused on this service", -1);
+    }
     if (held != LULL_REASON_NONE && !is_from_queue(decision)) {
         return end(decision, held);
     }
@@ -314,31 +319,14 @@ static bool ask_attempts(struct decision *decision)
 
 /* ---- do circuit and budget allow it? (K5, G4) ---- */
 
-/* Only a caller is told at once: for a queued message the gate keeps it waiting, where it burns
- * no attempt and loses nothing. */
 static bool ask_restraint(struct decision *decision)
 {
-    const struct lull_facts *facts = decision->facts;
-    if (facts->is_circuit_open) {
-        note(decision, LULL_ASK_CIRCUIT, "K5",
-             is_from_queue(decision) ? "it is open: the queue keeps the message" : "no: it is open",
-             -1);
-        if (!is_from_queue(decision)) {
-            clear_delay(decision);
-            return end(decision, LULL_REASON_CIRCUIT_OPEN);
-        }
+    enum lull_reason held = held_by(decision, decision->facts->attempt + 1);
+    if (held == LULL_REASON_NONE || is_from_queue(decision)) {
+        return false;
     }
-    if (facts->is_budget_exhausted) {
-        note(decision, LULL_ASK_BUDGET, "G4",
-             is_from_queue(decision) ? "it is spent: the queue keeps the message"
-                                     : "no: it is spent",
-             -1);
-        if (!is_from_queue(decision)) {
-            clear_delay(decision);
-            return end(decision, LULL_REASON_BUDGET_EXHAUSTED);
-        }
-    }
-    return false;
+    clear_delay(decision);
+    return end(decision, held);
 }
 
 static enum lull_reason retry_reason(enum lull_class class_)

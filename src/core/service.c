@@ -98,22 +98,10 @@ static int64_t closed_for(struct lull_service *service, int64_t mono_ms, struct 
         *ret_cause = LULL_GATE_PAUSED;
         return service->paused_until_ms - mono_ms;
     }
-    const struct lull_breaker *breaker = &service->breaker;
-    switch (lull_breaker_tick(&service->breaker, mono_ms, random)) {
-    case LULL_BREAKER_OPEN:
-        *ret_cause = LULL_GATE_BREAKER;
-        return breaker->open_for_ms - (mono_ms - breaker->state_ms);
-    case LULL_BREAKER_HALF_OPEN:
-        *ret_cause = LULL_GATE_BREAKER;
-        return breaker->is_probe_out
-                   ? breaker->config.probe_timeout_ms - (mono_ms - breaker->probe_ms)
-                   : 0;
-    case LULL_BREAKER_CLOSED:
-    case LULL_BREAKER_SLOW_START:
-    default:
-        *ret_cause = LULL_GATE_OPEN;
-        return 0;
-    }
+    int64_t wait_ms = lull_breaker_wait(&service->breaker, mono_ms, random);
+    bool is_half_open = service->breaker.state == LULL_BREAKER_HALF_OPEN;
+    *ret_cause = wait_ms > 0 || is_half_open ? LULL_GATE_BREAKER : LULL_GATE_OPEN;
+    return wait_ms;
 }
 
 static void follow_learned_rate(struct lull_service *service, int64_t mono_ms)
@@ -164,12 +152,12 @@ int64_t lull_service_ask(struct lull_service *service, int64_t mono_ms, struct l
     return 0;
 }
 
-static enum lull_breaker_result breaker_result(enum lull_class class_, bool is_answered)
+static enum lull_breaker_result breaker_result(enum lull_class class_, bool is_counted)
 {
     switch (class_) {
     case LULL_CLASS_THROTTLED:
     case LULL_CLASS_AUTH_SUSPECT:
-        return is_answered ? LULL_BREAKER_IGNORED : LULL_BREAKER_THROTTLED;
+        return is_counted ? LULL_BREAKER_THROTTLED : LULL_BREAKER_IGNORED;
     case LULL_CLASS_UNAVAILABLE:
         return LULL_BREAKER_UNAVAILABLE;
     case LULL_CLASS_TRANSPORT:
@@ -185,16 +173,10 @@ static enum lull_breaker_result breaker_result(enum lull_class class_, bool is_a
     }
 }
 
-/* A quota of one subscription says nothing about the service: not to the rate, not to the pacer,
- * not to the breaker (P4, V3). */
-static bool is_of_one_subscription(const struct lull_vendor_traits *vendor, bool is_many)
-{
-    return vendor->is_throttle_single_only && !is_many;
-}
-
-/* A 429: whom does it mean, and who answers it? One that a lower rate or a pause has answered
- * already counts for nothing more (K1), or the refusals of one moment would be paid for twice. */
-static void on_throttled(struct lull_service *service, int64_t mono_ms, bool is_answered,
+/* A 429: whom does it mean, and who answers it? True if it counts against the service: one that a
+ * lower rate or a pause has answered already does not (K1), or the refusals of one moment would be
+ * paid for twice; nor does a quota of one subscription (P4, V3). */
+static bool on_throttled(struct lull_service *service, int64_t mono_ms, bool is_answered,
                          const struct lull_service_outcome *outcome, int64_t sent_ms,
                          struct lull_service_events *events)
 {
@@ -204,8 +186,8 @@ static void on_throttled(struct lull_service *service, int64_t mono_ms, bool is_
     events->is_sender_throttled = vendor->is_throttle_sender_wide || is_many;
     service->refusal_wait_ms =
         outcome->retry_after_ms > 0 ? outcome->retry_after_ms : service->config.refusal_wait_ms;
-    if (is_of_one_subscription(vendor, is_many)) {
-        return;
+    if (vendor->is_throttle_single_only && !is_many) {
+        return false;
     }
     int64_t pause_ms = 0;
     if (events->is_sender_throttled && (!is_answered || service->is_paused)) {
@@ -215,7 +197,7 @@ static void on_throttled(struct lull_service *service, int64_t mono_ms, bool is_
         events->is_paused = lengthen_pause(service, mono_ms, pause_ms);
     }
     if (is_answered) {
-        return;
+        return false;
     }
     if (pause_ms > 0) {
         lull_scope_clear(&service->scope, mono_ms);
@@ -225,6 +207,7 @@ static void on_throttled(struct lull_service *service, int64_t mono_ms, bool is_
         lull_rate_on_throttled(&service->rate, mono_ms, sent_ms, pause_ms)) {
         service->answered_ms = max_i64(service->answered_ms, service->rate.fresh_ms);
     }
+    return true;
 }
 
 /* Did the service itself give this answer? */
@@ -242,22 +225,20 @@ struct lull_service_events lull_service_report(struct lull_service *service, int
     struct lull_service_events events = {false, false, false};
     bool is_throttled =
         outcome->class_ == LULL_CLASS_THROTTLED || outcome->class_ == LULL_CLASS_AUTH_SUSPECT;
-    bool is_answered = is_throttled && permit.sent_ms < service->answered_ms;
+    bool is_counted = is_answer(outcome->class_);
     service->in_flight -= service->in_flight > 0;
     service->active_ms = mono_ms;
     if (is_throttled) {
-        on_throttled(service, mono_ms, is_answered, outcome, permit.sent_ms, &events);
-        is_answered =
-            is_answered || is_of_one_subscription(lull_vendor_lookup(service->config.vendor),
-                                                  events.is_sender_throttled);
-    } else if (service->config.rate_mode == LULL_RATE_LEARNED && is_answer(outcome->class_) &&
+        bool is_answered = permit.sent_ms < service->answered_ms;
+        is_counted = on_throttled(service, mono_ms, is_answered, outcome, permit.sent_ms, &events);
+    } else if (service->config.rate_mode == LULL_RATE_LEARNED && is_counted &&
                outcome->class_ != LULL_CLASS_UNAVAILABLE) {
         lull_rate_on_accepted(&service->rate, mono_ms, permit.sent_ms);
     }
     events.is_breaker_opened = lull_breaker_report(&service->breaker, mono_ms, permit.breaker,
-                                                   breaker_result(outcome->class_, is_answered),
+                                                   breaker_result(outcome->class_, is_counted),
                                                    outcome->retry_after_ms, random);
-    if (is_answered || !is_answer(outcome->class_)) {
+    if (!is_counted) {
         return events;
     }
     enum lull_pacer_event pace = lull_pacer_report(&service->pacer, mono_ms, is_throttled);
