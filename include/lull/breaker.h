@@ -25,6 +25,7 @@
 
 #include "lull/api.h"
 #include "lull/bucket.h"
+#include "lull/classify.h"
 #include "lull/random.h"
 #include "lull/window.h"
 
@@ -116,6 +117,9 @@ LULL_API void lull_breaker_trip(struct lull_breaker *breaker, int64_t mono_ms, i
  * the state. */
 LULL_API enum lull_breaker_state lull_breaker_tick(struct lull_breaker *breaker, int64_t mono_ms,
                                                    struct lull_random *random);
+
+/* What an outcome of that class means to a breaker. */
+LULL_API enum lull_breaker_result lull_breaker_result_of(enum lull_class class_);
 
 LULL_API const char *lull_breaker_state_to_string(enum lull_breaker_state state);
 

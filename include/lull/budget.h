@@ -69,32 +69,6 @@ LULL_API int64_t lull_budget_take(struct lull_budget *budget, int64_t mono_ms, b
 /* How many retries would be allowed at this instant. */
 LULL_API uint64_t lull_budget_left(struct lull_budget *budget, int64_t mono_ms);
 
-/*
- * A table of budgets, one per destination, in memory that the caller gives. A destination lives in
- * one of eight slots, by its key; when those are taken, the one of them that has been idle longest
- * makes room.
- */
-struct lull_budget_slot {
-    uint64_t key; /* any hash of the destination; 0 marks a free slot */
-    int64_t used_ms;
-    struct lull_budget budget;
-};
-
-struct lull_budget_table {
-    struct lull_budget_config config;
-    struct lull_budget_slot *slots;
-    size_t slot_count;
-};
-
-/* Clears the slots. LULL_ERR_RANGE for a bad config or slot_count == 0. */
-LULL_API int lull_budget_table_init(struct lull_budget_table *table,
-                                    const struct lull_budget_config *config,
-                                    struct lull_budget_slot *slots, size_t slot_count);
-
-/* The budget of that destination, made new if it was not there. Valid until the next call. */
-LULL_API struct lull_budget *lull_budget_table_get(struct lull_budget_table *table, uint64_t key,
-                                                   int64_t mono_ms);
-
 LULL_END_DECLS
 
 #endif

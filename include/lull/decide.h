@@ -67,6 +67,7 @@ enum lull_reason {
     LULL_REASON_CIRCUIT_OPEN,
     LULL_REASON_OUTER_RETRIES,
     LULL_REASON_OPERATION_FAILED,
+    LULL_REASON_BODY_SPENT, /* it was sent from a source that cannot be read again */
     LULL_REASONS, /* how many there are */
 };
 
@@ -125,6 +126,7 @@ struct lull_facts {
     bool is_key_paused;        /* K6 has paused our key on this service     default false */
     bool is_circuit_open;      /* K5                                        default false */
     bool is_budget_exhausted;  /* G4                                        default false */
+    bool is_body_spent;        /* the body cannot be sent again             default false */
 };
 
 struct lull_verdict {
@@ -196,6 +198,9 @@ LULL_API const char *lull_method_to_string(enum lull_method method);
 
 /* Methods are case-sensitive: an unknown word is OTHER. */
 LULL_API enum lull_method lull_method_from_string(const char *word);
+
+/* May it be repeated without a key (C9)? */
+LULL_API bool lull_method_is_idempotent(enum lull_method method);
 
 LULL_END_DECLS
 

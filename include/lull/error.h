@@ -16,6 +16,7 @@ enum lull_error {
     LULL_ERR_SYNTAX = -2,  /* text that does not parse */
     LULL_ERR_UNKNOWN = -3, /* a name that is not in the list */
     LULL_ERR_FULL = -4,    /* a fixed table has no room for one more */
+    LULL_ERR_MEMORY = -5,  /* malloc gave none */
 };
 
 /* One lower-case word for each error, never NULL. */

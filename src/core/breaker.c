@@ -265,6 +265,27 @@ bool lull_breaker_report(struct lull_breaker *breaker, int64_t mono_ms,
     return is_tripped;
 }
 
+enum lull_breaker_result lull_breaker_result_of(enum lull_class class_)
+{
+    switch (class_) {
+    case LULL_CLASS_THROTTLED:
+    case LULL_CLASS_AUTH_SUSPECT:
+        return LULL_BREAKER_THROTTLED;
+    case LULL_CLASS_UNAVAILABLE:
+        return LULL_BREAKER_UNAVAILABLE;
+    case LULL_CLASS_TRANSPORT:
+        return LULL_BREAKER_TRANSPORT;
+    case LULL_CLASS_SERVER_ERROR:
+        return LULL_BREAKER_FAILED;
+    case LULL_CLASS_CANCELLED:
+    case LULL_CLASS_INVALID_TARGET:
+    case LULL_CLASS_PENDING:
+        return LULL_BREAKER_IGNORED;
+    default:
+        return LULL_BREAKER_SUCCESS;
+    }
+}
+
 const char *lull_breaker_state_to_string(enum lull_breaker_state state)
 {
     static const char *const words[] = {"closed", "open", "half_open", "slow_start"};

@@ -1,8 +1,6 @@
 /* budget - see the header. SPDX-License-Identifier: MIT */
 #include "lull/budget.h"
 
-#include <string.h>
-
 #include "lull/duration.h"
 #include "lull/error.h"
 
@@ -113,44 +111,4 @@ uint64_t lull_budget_left(struct lull_budget *budget, int64_t mono_ms)
     }
     uint32_t cost = budget->config.tokens_retry;
     return cost > 0 ? budget->tokens / cost + reserve : UINT64_MAX;
-}
-
-int lull_budget_table_init(struct lull_budget_table *table, const struct lull_budget_config *config,
-                           struct lull_budget_slot *slots, size_t slot_count)
-{
-    struct lull_budget trial;
-    if (slot_count == 0 || lull_budget_init(&trial, config, 0) != LULL_OK) {
-        return LULL_ERR_RANGE;
-    }
-    memset(slots, 0, slot_count * sizeof *slots);
-    *table = (struct lull_budget_table){*config, slots, slot_count};
-    return LULL_OK;
-}
-
-/* How many neighbours a key may live in. More would be a slower look-up, fewer a worse choice of
- * whom to evict. */
-#define PROBES 8
-
-struct lull_budget *lull_budget_table_get(struct lull_budget_table *table, uint64_t key,
-                                          int64_t mono_ms)
-{
-    uint64_t wanted = key != 0 ? key : 1;
-    size_t start = (size_t)((wanted * UINT64_C(0x9e3779b97f4a7c15)) >> 32) % table->slot_count;
-    size_t probes = table->slot_count < PROBES ? table->slot_count : PROBES;
-    struct lull_budget_slot *idlest = &table->slots[start];
-    for (size_t i = 0; i < probes; i++) {
-        struct lull_budget_slot *slot = &table->slots[(start + i) % table->slot_count];
-        if (slot->key == wanted) {
-            slot->used_ms = mono_ms;
-            return &slot->budget;
-        }
-        if (idlest->key != 0 && (slot->key == 0 || slot->used_ms < idlest->used_ms)) {
-            idlest = slot;
-        }
-    }
-    idlest->key = wanted;
-    idlest->used_ms = mono_ms;
-    /* The config was checked by _table_init, so this cannot fail. */
-    (void)lull_budget_init(&idlest->budget, &table->config, mono_ms);
-    return &idlest->budget;
 }

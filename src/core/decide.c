@@ -243,7 +243,7 @@ static void ask_retry_after(struct decision *decision)
 
 /* ---- may it be repeated? (C9, G7, B4) ---- */
 
-static bool is_idempotent(enum lull_method method)
+bool lull_method_is_idempotent(enum lull_method method)
 {
     switch (method) {
     case LULL_METHOD_GET:
@@ -273,7 +273,7 @@ static bool ask_repeat(struct decision *decision)
     if (!verdict->burns_attempt) {
         return false; /* K6: turned away at the door */
     }
-    if (is_idempotent(facts->method)) {
+    if (lull_method_is_idempotent(facts->method)) {
         why = "yes: the method is idempotent";
     } else if (facts->has_idempotency_key) {
         why = "yes: it has an idempotency key";
@@ -284,6 +284,10 @@ static bool ask_repeat(struct decision *decision)
         why = "yes: it was provably not processed";
     } else if (verdict->retry_after.state == LULL_RETRY_AFTER_OK && is_turned_away(decision)) {
         why = "yes: refused, and asked to come back";
+    }
+    if (why && facts->is_body_spent) {
+        note(decision, LULL_ASK_REPEAT, "H1", "no: the body cannot be read a second time", -1);
+        return end(decision, LULL_REASON_BODY_SPENT);
     }
     note(decision, LULL_ASK_REPEAT, "C9", why ? why : "no: it may have been processed", -1);
     return why ? false : end(decision, LULL_REASON_NOT_IDEMPOTENT);

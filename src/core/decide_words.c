@@ -54,6 +54,7 @@ const char *lull_reason_to_string(enum lull_reason reason)
         [LULL_REASON_CIRCUIT_OPEN] = "circuit_open",
         [LULL_REASON_OUTER_RETRIES] = "outer_retries",
         [LULL_REASON_OPERATION_FAILED] = "operation_failed",
+        [LULL_REASON_BODY_SPENT] = "body_spent",
     };
     return words[reason];
 }

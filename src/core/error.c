@@ -16,6 +16,8 @@ const char *lull_error_to_string(int error)
         return "unknown";
     case LULL_ERR_FULL:
         return "full";
+    case LULL_ERR_MEMORY:
+        return "memory";
     default:
         return "other";
     }

@@ -152,27 +152,6 @@ int64_t lull_service_ask(struct lull_service *service, int64_t mono_ms, struct l
     return 0;
 }
 
-static enum lull_breaker_result breaker_result(enum lull_class class_, bool is_counted)
-{
-    switch (class_) {
-    case LULL_CLASS_THROTTLED:
-    case LULL_CLASS_AUTH_SUSPECT:
-        return is_counted ? LULL_BREAKER_THROTTLED : LULL_BREAKER_IGNORED;
-    case LULL_CLASS_UNAVAILABLE:
-        return LULL_BREAKER_UNAVAILABLE;
-    case LULL_CLASS_TRANSPORT:
-        return LULL_BREAKER_TRANSPORT;
-    case LULL_CLASS_SERVER_ERROR:
-        return LULL_BREAKER_FAILED;
-    case LULL_CLASS_CANCELLED:
-    case LULL_CLASS_INVALID_TARGET:
-    case LULL_CLASS_PENDING:
-        return LULL_BREAKER_IGNORED;
-    default:
-        return LULL_BREAKER_SUCCESS;
-    }
-}
-
 /* A 429: whom does it mean, and who answers it? True if it counts against the service: one that a
  * lower rate or a pause has answered already does not (K1), or the refusals of one moment would be
  * paid for twice; nor does a quota of one subscription (P4, V3). */
@@ -235,9 +214,12 @@ struct lull_service_events lull_service_report(struct lull_service *service, int
                outcome->class_ != LULL_CLASS_UNAVAILABLE) {
         lull_rate_on_accepted(&service->rate, mono_ms, permit.sent_ms);
     }
+    enum lull_breaker_result result = lull_breaker_result_of(outcome->class_);
+    if (result == LULL_BREAKER_THROTTLED && !is_counted) {
+        result = LULL_BREAKER_IGNORED;
+    }
     events.is_breaker_opened = lull_breaker_report(&service->breaker, mono_ms, permit.breaker,
-                                                   breaker_result(outcome->class_, is_counted),
-                                                   outcome->retry_after_ms, random);
+                                                   result, outcome->retry_after_ms, random);
     if (!is_counted) {
         return events;
     }

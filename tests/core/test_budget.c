@@ -95,32 +95,6 @@ static void test_G3_never_locked_out(void **state)
     }
 }
 
-static void test_G3_table_is_bounded_and_evicts_the_idle(void **state)
-{
-    (void)state;
-    static struct lull_budget_slot slots[8];
-    struct lull_budget_table table;
-    struct lull_budget_config config;
-    lull_budget_config_default(&config);
-    assert_int_equal(lull_budget_table_init(&table, &config, slots, 8), LULL_OK);
-    for (uint64_t key = 1; key <= 8; key++) {
-        take_all(lull_budget_table_get(&table, key, (int64_t)key), (int64_t)key);
-    }
-    /* all eight are remembered as spent */
-    for (uint64_t key = 2; key <= 8; key++) {
-        assert_int_equal(lull_budget_left(lull_budget_table_get(&table, key, 50), 50), 0);
-    }
-    /* the ninth takes the place of 1, which was idle longest; 1 then comes back as new */
-    assert_int_equal(lull_budget_left(lull_budget_table_get(&table, 9, 60), 60), 10);
-    assert_int_equal(lull_budget_left(lull_budget_table_get(&table, 3, 61), 61), 0);
-    assert_int_equal(lull_budget_left(lull_budget_table_get(&table, 1, 62), 62), 10);
-    /* a key of 0 is as good as any */
-    assert_non_null(lull_budget_table_get(&table, 0, 70));
-    assert_int_equal(lull_budget_table_init(&table, &config, slots, 0), LULL_ERR_RANGE);
-    config.ratio_permille = 1001;
-    assert_int_equal(lull_budget_table_init(&table, &config, slots, 8), LULL_ERR_RANGE);
-}
-
 static void test_G1_ranges(void **state)
 {
     (void)state;
@@ -144,7 +118,6 @@ int main(void)
         cmocka_unit_test(test_G1_reserve_for_a_quiet_client),
         cmocka_unit_test(test_G2_tokens),
         cmocka_unit_test(test_G3_never_locked_out),
-        cmocka_unit_test(test_G3_table_is_bounded_and_evicts_the_idle),
         cmocka_unit_test(test_G1_ranges),
     };
     return cmocka_run_group_tests_name("budget", tests, NULL, NULL);

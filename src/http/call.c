@@ -1,0 +1,606 @@
+/* call - see the header for the states. SPDX-License-Identifier: MIT */
+#include "call.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "client.h"
+#include "lull/duration.h"
+#include "lull/error.h"
+#include "lull/os.h"
+#include "multi.h"
+
+#define BODY_MAX_DEFAULT (16U << 20)
+#define ATTEMPTS_FIRST 4
+
+/* The result as we allocate it: with what its pointers point into. */
+struct owned_result {
+    struct lull_result public_;
+    char *text;
+};
+
+void lull_request_init(struct lull_request *request, const char *url)
+{
+    *request = (struct lull_request){
+        .url = url,
+        .connect_timeout_ms = LULL_SECONDS(10),
+        .idle_timeout_ms = LULL_SECONDS(30),
+        .body_max = BODY_MAX_DEFAULT,
+        .body = {.fd = -1},
+    };
+}
+
+void lull_result_free(struct lull_result *result)
+{
+    if (result) {
+        struct owned_result *owned = (struct owned_result *)result; /* its first member */
+        free(owned->text);
+        free(result->headers);
+        free(result->body);
+        free(result->attempts);
+        free(owned);
+    }
+}
+
+/* ---- beginning ---- */
+
+static bool is_possible(const struct lull_request *request)
+{
+    const struct lull_body *body = &request->body;
+    if (!request->url && !request->easy) {
+        return false;
+    }
+    if (request->deadline_ms < 0 || request->timeout_ms < 0 || request->connect_timeout_ms < 0 ||
+        request->idle_timeout_ms < 0 || !request->sink.begin != !request->sink.write) {
+        return false;
+    }
+    switch (body->kind) {
+    case LULL_BODY_NONE:
+        return true;
+    case LULL_BODY_MEMORY:
+        return body->length >= 0 && (body->data || body->length == 0);
+    case LULL_BODY_FILE:
+        return body->fd >= 0 && body->offset >= 0;
+    case LULL_BODY_CALLBACK:
+        return body->read != NULL;
+    default:
+        return false;
+    }
+}
+
+static void begin_trace(struct call *call)
+{
+    const char *parent = call->request.traceparent;
+    if (!parent) {
+        return;
+    }
+    call->has_trace = true;
+    /* What cannot be read is replaced by a trace of our own, as the standard has it. */
+    if (lull_trace_context_parse(&call->trace, parent, strlen(parent)) != LULL_OK) {
+        call->trace = lull_trace_context_new(&call->random);
+        call->request.tracestate = NULL;
+    }
+    memcpy(call->result->trace_id, call->trace.trace_id, sizeof call->trace.trace_id);
+}
+
+static void begin_facts(struct call *call)
+{
+    const struct lull_request *request = &call->request;
+    struct lull_facts *facts = &call->facts;
+    lull_facts_init(facts, call->policy, call->start_wall_ms);
+    facts->kind = LULL_KIND_REQUEST;
+    facts->vendor = call->origin.vendor;
+    facts->has_idempotency_key = request->idempotency_key != NULL;
+    facts->is_repeatable = request->is_repeatable;
+    facts->incoming_attempt = request->incoming_attempt;
+    call->has_method = request->method || !request->easy;
+    facts->method = LULL_METHOD_OTHER; /* the careful side, until it is known */
+    if (request->method) {
+        facts->method = lull_method_from_string(request->method);
+    } else if (!request->easy) {
+        facts->method =
+            request->body.kind == LULL_BODY_NONE ? LULL_METHOD_GET : LULL_METHOD_POST;
+    }
+}
+
+static const char *url_of(const struct lull_request *request)
+{
+    char *url = NULL;
+    if (request->url) {
+        return request->url;
+    }
+    (void)curl_easy_getinfo(request->easy, CURLINFO_EFFECTIVE_URL, &url);
+    return url ? url : "";
+}
+
+int call_new(struct call **ret_call, struct lull_multi *multi, struct lull_client *client,
+             const struct lull_request *request)
+{
+    const struct lull_policy *policy = request->policy ? request->policy : client_policy(client);
+    if (!is_possible(request) ||
+        (request->policy && lull_policy_validate(request->policy, NULL) != LULL_OK)) {
+        return LULL_ERR_RANGE;
+    }
+    struct call *call = calloc(1, sizeof *call);
+    struct owned_result *result = calloc(1, sizeof *result);
+    if (call && result) {
+        result->public_.attempts = malloc(ATTEMPTS_FIRST * sizeof *result->public_.attempts);
+    }
+    if (!call || !result || !result->public_.attempts) {
+        free(call);
+        free(result);
+        return LULL_ERR_MEMORY;
+    }
+    call->multi = multi;
+    call->client = client;
+    call->request = *request;
+    call->result = &result->public_;
+    call->attempts_size = ATTEMPTS_FIRST;
+    call->policy = policy;
+    if (request->deadline_ms > 0) {
+        call->own_policy = *policy;
+        call->own_policy.deadline_ms = request->deadline_ms;
+        call->policy = &call->own_policy;
+    }
+    call->origin = origin_of(url_of(request));
+    call->start_ms = lull_os_mono_ms();
+    call->start_wall_ms = lull_os_now_ms();
+    lull_random_init(&call->random, client_begin(client, call->origin.key, call->start_ms));
+    begin_facts(call);
+    begin_trace(call);
+    *ret_call = call; /* due_ms is 0: at once */
+    return LULL_OK;
+}
+
+void call_free(struct call *call)
+{
+    response_free(&call->last);
+    free(call);
+}
+
+static int64_t wall_ms(const struct call *call, int64_t mono_ms)
+{
+    return call->start_wall_ms + (mono_ms - call->start_ms);
+}
+
+/* ---- the end ---- */
+
+static struct lull_response last_response(const struct call *call)
+{
+    return (struct lull_response){call->last.status, call->last.headers, call->last.header_count};
+}
+
+/* A response that was not streamed, because it might have been retried, is the one after all. */
+static void give_to_sink(struct call *call)
+{
+    const struct lull_sink *sink = &call->request.sink;
+    struct lull_response response = last_response(call);
+    if (!sink->write || !call->last.is_head_complete) {
+        return;
+    }
+    if (!sink->begin(sink->userdata, &response, call->is_sink_begun) ||
+        (call->last.body_length > 0 &&
+         !sink->write(sink->userdata, call->last.body, call->last.body_length))) {
+        call->is_last_complete = false;
+        call->last_code = CURLE_WRITE_ERROR;
+    }
+    free(call->last.body);
+    call->last.body = NULL;
+    call->last.body_length = 0;
+}
+
+static void end(struct call *call, const struct lull_verdict *verdict, bool was_streamed,
+                int64_t mono_ms)
+{
+    struct lull_result *result = call->result;
+    if (!was_streamed) {
+        give_to_sink(call);
+    }
+    result->verdict = verdict->kind;
+    result->reason = verdict->reason;
+    result->code = call->last_code;
+    result->duration_ms = mono_ms - call->start_ms;
+    if (call->last.is_head_complete) {
+        result->status = call->last.status;
+        result->headers = call->last.headers;
+        result->header_count = call->last.header_count;
+        result->body = call->last.body;
+        result->body_length = call->last.body_length;
+        result->is_body_complete = call->is_last_complete;
+        result->is_body_cut = call->last.is_body_cut;
+        ((struct owned_result *)result)->text = call->last.text;
+        call->last = (struct response){0};
+    }
+    call->state = CALL_DONE;
+    multi_reschedule(call->multi, call, LULL_NEVER);
+}
+
+/* ---- attempts ---- */
+
+static struct lull_attempt *add_attempt(struct call *call, int64_t mono_ms)
+{
+    struct lull_result *result = call->result;
+    if (result->attempt_count == call->attempts_size) {
+        size_t size = call->attempts_size * 2;
+        struct lull_attempt *moved = realloc(result->attempts, size * sizeof *moved);
+        if (!moved) {
+            return NULL;
+        }
+        result->attempts = moved;
+        call->attempts_size = size;
+    }
+    struct lull_attempt *attempt = &result->attempts[result->attempt_count++];
+    *attempt = (struct lull_attempt){
+        .number = call->facts.attempt,
+        .started_ms = mono_ms - call->start_ms,
+        .retry_after_ms = -1,
+    };
+    return attempt;
+}
+
+static bool start_transfer(struct call *call, bool is_hedge, struct lull_breaker_permit permit,
+                           int64_t mono_ms)
+{
+    struct lull_attempt *attempt = add_attempt(call, mono_ms);
+    if (!attempt) {
+        return false;
+    }
+    attempt->is_hedge = is_hedge;
+    struct transfer *transfer =
+        multi_start(call->multi, call, is_hedge, call->result->attempt_count - 1, mono_ms);
+    if (!transfer) {
+        call->result->attempt_count--;
+        return false;
+    }
+    transfer->permit = permit;
+    call->transfers[is_hedge] = transfer;
+    return true;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t later_by(int64_t at_ms, int64_t wait_ms)
+{
+    return wait_ms > LULL_WAIT_MAX_MS ? LULL_NEVER : at_ms + wait_ms;
+}
+
+static bool is_hedgeable(const struct call *call)
+{
+    enum lull_method method = call->facts.method;
+    return call->request.is_hedged && call->request.body.kind == LULL_BODY_NONE &&
+           (method == LULL_METHOD_GET || method == LULL_METHOD_HEAD ||
+            method == LULL_METHOD_OPTIONS);
+}
+
+/* The questions before an attempt: is there time, is the circuit closed, can the target exist? */
+static bool ask_before(struct call *call, int64_t mono_ms, struct lull_breaker_permit *ret_permit)
+{
+    struct lull_outcome outcome = {.kind = LULL_OUTCOME_PENDING};
+    struct lull_verdict verdict;
+    struct lull_trace trace;
+    *ret_permit = (struct lull_breaker_permit){0};
+    call->facts.is_budget_exhausted = false; /* this one has been paid for */
+    call->facts.is_circuit_open = false;
+    if (call->facts.vendor != LULL_VENDOR_INVALID) {
+        call->facts.is_circuit_open =
+            client_ask(call->client, call->origin.key, mono_ms, ret_permit) > 0;
+    }
+    if (lull_decide(call->policy, &call->facts, &outcome, wall_ms(call, mono_ms), &call->random,
+                    &verdict, &trace) == LULL_OK &&
+        verdict.kind == LULL_VERDICT_SEND) {
+        return true;
+    }
+    client_report(call->client, call->origin.key, mono_ms, *ret_permit, LULL_CLASS_CANCELLED, 0,
+                  -1);
+    if (call->request.hooks.after_decision) {
+        call->request.hooks.after_decision(call->request.hooks.userdata, NULL, &verdict, &trace);
+    }
+    end(call, &verdict, false, mono_ms);
+    return false;
+}
+
+static void start_attempt(struct call *call, int64_t mono_ms)
+{
+    struct lull_breaker_permit permit;
+    if (!ask_before(call, mono_ms, &permit)) {
+        return;
+    }
+    call->winner = NULL;
+    if (!start_transfer(call, false, permit, mono_ms)) {
+        struct lull_verdict verdict = {LULL_VERDICT_GIVE_UP, .reason = LULL_REASON_CANCELLED};
+        client_report(call->client, call->origin.key, mono_ms, permit, LULL_CLASS_CANCELLED, 0, -1);
+        call->last_code = CURLE_OUT_OF_MEMORY;
+        end(call, &verdict, false, mono_ms);
+        return;
+    }
+    call->state = CALL_RUNNING;
+    int64_t timeout_ms = call->request.timeout_ms > 0 ? call->request.timeout_ms : LULL_NEVER;
+    call->stop_at_ms = earlier(later_by(mono_ms, timeout_ms),
+                               later_by(call->start_ms, call->policy->deadline_ms));
+    call->hedge_at_ms = LULL_NEVER;
+    if (is_hedgeable(call)) {
+        call->hedge_at_ms =
+            later_by(mono_ms, client_hedge_delay_ms(call->client, call->origin.key, mono_ms));
+    }
+    multi_reschedule(call->multi, call, earlier(call->stop_at_ms, call->hedge_at_ms));
+}
+
+static void start_hedge(struct call *call, int64_t mono_ms)
+{
+    struct lull_breaker_permit permit;
+    call->hedge_at_ms = LULL_NEVER; /* one at most */
+    if (call->winner || call->transfers[1] ||
+        !client_take_hedge(call->client, call->origin.key, mono_ms, &permit)) {
+        return;
+    }
+    if (!start_transfer(call, true, permit, mono_ms)) {
+        client_report(call->client, call->origin.key, mono_ms, permit, LULL_CLASS_CANCELLED, 0, -1);
+    }
+}
+
+static struct lull_attempt *attempt_of(struct call *call, const struct transfer *transfer)
+{
+    return &call->result->attempts[transfer->attempt];
+}
+
+/* The other one has answered, or it is over. */
+static void abandon(struct call *call, struct transfer *transfer, int64_t mono_ms)
+{
+    struct lull_attempt *attempt = attempt_of(call, transfer);
+    attempt->is_abandoned = true;
+    attempt->duration_ms = mono_ms - transfer->started_ms;
+    attempt->class_ = LULL_CLASS_CANCELLED;
+    attempt->transport = LULL_TRANSPORT_CANCELLED;
+    attempt->effect = LULL_EFFECT_UNKNOWN;
+    attempt->reason = LULL_REASON_CANCELLED;
+    client_report(call->client, call->origin.key, mono_ms, transfer->permit, LULL_CLASS_CANCELLED,
+                  0, -1);
+    call->transfers[transfer == call->transfers[1]] = NULL;
+    multi_stop(call->multi, transfer);
+}
+
+static void abandon_all_but(struct call *call, const struct transfer *kept, int64_t mono_ms)
+{
+    for (int i = 0; i < 2; i++) {
+        if (call->transfers[i] && call->transfers[i] != kept) {
+            abandon(call, call->transfers[i], mono_ms);
+        }
+    }
+}
+
+/* ---- after an attempt ---- */
+
+static void record(struct lull_attempt *attempt, const struct lull_verdict *verdict,
+                   const struct lull_outcome *outcome)
+{
+    attempt->class_ = verdict->class_;
+    attempt->effect = verdict->effect;
+    attempt->reason = verdict->reason;
+    attempt->side_effects = verdict->side_effects;
+    attempt->delay_ms = verdict->kind == LULL_VERDICT_RETRY ? verdict->delay_ms : 0;
+    attempt->transport =
+        outcome->kind == LULL_OUTCOME_TRANSPORT ? outcome->transport : LULL_TRANSPORT_NONE;
+    attempt->retry_after_ms = verdict->retry_after.state == LULL_RETRY_AFTER_OK
+                                  ? verdict->retry_after.wait_ms
+                                  : -1;
+}
+
+static int64_t latency_us(const struct transfer *transfer)
+{
+    curl_off_t us = -1;
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_STARTTRANSFER_TIME_T, &us);
+    return us;
+}
+
+static bool rewind_body(struct call *call, bool is_read)
+{
+    const struct lull_body *body = &call->request.body;
+    return body->kind != LULL_BODY_CALLBACK || !is_read ||
+           (body->rewind && body->rewind(body->userdata));
+}
+
+struct judgement {
+    struct lull_verdict verdict;
+    struct lull_trace trace;
+};
+
+static void judge(struct call *call, const struct lull_outcome *outcome, int64_t mono_ms,
+                  struct judgement *ret)
+{
+    /* Facts and outcome are made here, within their range. */
+    (void)lull_decide(call->policy, &call->facts, outcome, wall_ms(call, mono_ms), &call->random,
+                      &ret->verdict, &ret->trace);
+}
+
+/* The verdict, told to the destination and checked against its budget and breaker. What the server
+ * asked for must be known to report it, and circuit and budget only count after the report: so a
+ * failure is judged twice, the first time without them. */
+static void judge_with_restraint(struct call *call, struct transfer *transfer,
+                                 const struct lull_outcome *outcome, int64_t mono_ms,
+                                 struct judgement *ret)
+{
+    struct lull_client *client = call->client;
+    uint64_t key = call->origin.key;
+    bool was_timeout =
+        outcome->kind == LULL_OUTCOME_TRANSPORT && outcome->transport == LULL_TRANSPORT_TIMEOUT;
+    call->facts.is_circuit_open = false;
+    call->facts.is_budget_exhausted = false;
+    call->facts.is_body_spent = false;
+    judge(call, outcome, mono_ms, ret);
+    int64_t retry_after_ms = ret->verdict.retry_after.state == LULL_RETRY_AFTER_OK
+                                 ? ret->verdict.retry_after.wait_ms
+                                 : 0;
+    bool is_success = ret->verdict.class_ == LULL_CLASS_SUCCESS;
+    client_report(client, key, mono_ms, transfer->permit, ret->verdict.class_, retry_after_ms,
+                  is_success ? latency_us(transfer) : -1);
+    if (ret->verdict.kind != LULL_VERDICT_RETRY) {
+        return;
+    }
+    client_inspect_for_retry(client, key, mono_ms, was_timeout, &call->facts);
+    judge(call, outcome, mono_ms, ret);
+    if (ret->verdict.kind == LULL_VERDICT_RETRY && !rewind_body(call, transfer->is_body_read)) {
+        call->facts.is_body_spent = true;
+        judge(call, outcome, mono_ms, ret);
+    }
+    if (ret->verdict.kind == LULL_VERDICT_RETRY &&
+        !client_take_retry(client, key, mono_ms, was_timeout)) {
+        call->facts.is_budget_exhausted = true; /* another thread was quicker */
+        judge(call, outcome, mono_ms, ret);
+    }
+}
+
+static void wait_for_retry(struct call *call, struct lull_attempt *attempt,
+                           const struct lull_verdict *verdict, int64_t mono_ms)
+{
+    const struct lull_hooks *hooks = &call->request.hooks;
+    if (hooks->before_wait && !hooks->before_wait(hooks->userdata, attempt)) {
+        struct lull_verdict stopped = *verdict;
+        stopped.kind = LULL_VERDICT_GIVE_UP;
+        stopped.reason = LULL_REASON_CANCELLED;
+        attempt->reason = stopped.reason;
+        attempt->delay_ms = 0;
+        end(call, &stopped, false, mono_ms);
+        return;
+    }
+    call->facts.attempt++;
+    call->facts.previous_delay_ms = verdict->delay_ms;
+    call->state = CALL_WAITING;
+    multi_reschedule(call->multi, call, later_by(mono_ms, verdict->delay_ms));
+}
+
+/* One of two has failed without an answer: the other may still bring one. */
+static void lose_one(struct call *call, struct transfer *transfer,
+                     const struct lull_outcome *outcome, int64_t mono_ms)
+{
+    struct judgement judgement;
+    struct lull_attempt *attempt = attempt_of(call, transfer);
+    judge(call, outcome, mono_ms, &judgement);
+    record(attempt, &judgement.verdict, outcome);
+    attempt->delay_ms = 0;
+    client_report(call->client, call->origin.key, mono_ms, transfer->permit,
+                  judgement.verdict.class_, 0, -1);
+    call->transfers[transfer == call->transfers[1]] = NULL;
+    multi_stop(call->multi, transfer);
+}
+
+void call_on_end(struct call *call, struct transfer *transfer, CURLcode code, int64_t mono_ms)
+{
+    struct lull_outcome outcome = transfer_outcome(transfer, code);
+    struct lull_attempt *attempt = attempt_of(call, transfer);
+    const struct transfer *other = call->transfers[transfer == call->transfers[0]];
+    attempt->code = code;
+    attempt->status = transfer->response.is_head_complete ? transfer->response.status : 0;
+    attempt->duration_ms = mono_ms - transfer->started_ms;
+    if (other && call->winner != transfer && outcome.kind == LULL_OUTCOME_TRANSPORT) {
+        lose_one(call, transfer, &outcome, mono_ms);
+        return;
+    }
+    abandon_all_but(call, transfer, mono_ms);
+    struct judgement judgement;
+    judge_with_restraint(call, transfer, &outcome, mono_ms, &judgement);
+    record(attempt, &judgement.verdict, &outcome);
+    call->last_code = code;
+    call->is_last_complete = transfer_is_body_complete(transfer, code);
+    bool was_streamed = transfer->is_streaming;
+    struct response swapped = call->last;
+    call->last = transfer->response;
+    transfer->response = swapped;
+    call->transfers[transfer == call->transfers[1]] = NULL;
+    multi_stop(call->multi, transfer);
+    if (call->request.hooks.after_decision) {
+        call->request.hooks.after_decision(call->request.hooks.userdata, attempt,
+                                           &judgement.verdict, &judgement.trace);
+    }
+    if (judgement.verdict.kind == LULL_VERDICT_RETRY) {
+        wait_for_retry(call, attempt, &judgement.verdict, mono_ms);
+    } else {
+        end(call, &judgement.verdict, was_streamed, mono_ms);
+    }
+}
+
+bool call_on_head(struct call *call, struct transfer *transfer)
+{
+    const struct lull_sink *sink = &call->request.sink;
+    const struct response *response = &transfer->response;
+    if (call->winner && call->winner != transfer) {
+        return true;
+    }
+    call->winner = transfer;
+    if (call->transfers[0] && call->transfers[1]) {
+        multi_reschedule(call->multi, call, 0); /* the other is stopped outside of this callback */
+    }
+    struct lull_outcome outcome = {.kind = LULL_OUTCOME_STATUS,
+                                   .status = response->status,
+                                   .headers = response->headers,
+                                   .header_count = response->header_count};
+    bool is_success = lull_classify(call->policy, LULL_KIND_REQUEST, call->origin.vendor, &outcome)
+                          .class_ == LULL_CLASS_SUCCESS;
+    if (!sink->write || !is_success) {
+        return true;
+    }
+    struct lull_response head = {response->status, response->headers, response->header_count};
+    transfer->is_sink_refused = !sink->begin(sink->userdata, &head, call->is_sink_begun);
+    transfer->is_streaming = !transfer->is_sink_refused;
+    call->is_sink_begun = true;
+    return transfer->is_streaming;
+}
+
+/* ---- timers ---- */
+
+/* Ends what is out as if curl had said so. */
+static void stop_running(struct call *call, CURLcode code, int64_t mono_ms)
+{
+    struct transfer *kept = call->winner ? call->winner
+                            : call->transfers[0] ? call->transfers[0]
+                                                 : call->transfers[1];
+    abandon_all_but(call, kept, mono_ms);
+    call_on_end(call, kept, code, mono_ms);
+}
+
+static void on_running(struct call *call, int64_t mono_ms)
+{
+    if (call->winner) {
+        abandon_all_but(call, call->winner, mono_ms);
+    }
+    if (mono_ms >= call->stop_at_ms) {
+        stop_running(call, CURLE_OPERATION_TIMEDOUT, mono_ms);
+        return;
+    }
+    if (mono_ms >= call->hedge_at_ms) {
+        start_hedge(call, mono_ms);
+    }
+    multi_reschedule(call->multi, call, earlier(call->stop_at_ms, call->hedge_at_ms));
+}
+
+void call_on_timer(struct call *call, int64_t mono_ms)
+{
+    switch (call->state) {
+    case CALL_QUEUED:
+    case CALL_WAITING:
+        start_attempt(call, mono_ms);
+        break;
+    case CALL_RUNNING:
+        on_running(call, mono_ms);
+        break;
+    case CALL_DONE:
+    default:
+        break;
+    }
+}
+
+void call_on_cancel(struct call *call, int64_t mono_ms)
+{
+    if (call->state == CALL_RUNNING) {
+        stop_running(call, CURLE_ABORTED_BY_CALLBACK, mono_ms);
+        if (call->state != CALL_WAITING) {
+            return; /* a status that stands for a body that broke off could still be retried */
+        }
+    }
+    if (call->state != CALL_DONE) {
+        struct lull_verdict verdict = {LULL_VERDICT_GIVE_UP, .reason = LULL_REASON_CANCELLED};
+        end(call, &verdict, false, mono_ms);
+    }
+}

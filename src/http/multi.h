@@ -1,0 +1,20 @@
+/* multi - what a call asks of the multi that it lives in. */
+#ifndef LULL_HTTP_MULTI_H
+#define LULL_HTTP_MULTI_H
+
+#include "call.h"
+
+/* A transfer that is prepared for this attempt and handed to curl. NULL: it could not be. */
+struct transfer *multi_start(struct lull_multi *multi, struct call *call, bool is_hedge,
+                             size_t attempt, int64_t mono_ms);
+
+/* Takes it away from curl, ended or not, and makes it free for the next. */
+void multi_stop(struct lull_multi *multi, struct transfer *transfer);
+
+/* The call's due_ms is now another. */
+void multi_reschedule(struct lull_multi *multi, struct call *call, int64_t due_ms);
+
+/* From any thread: some call of it was cancelled. */
+void multi_wake(struct lull_multi *multi);
+
+#endif

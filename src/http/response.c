@@ -1,0 +1,172 @@
+/* response - see the header. SPDX-License-Identifier: MIT */
+#include "response.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+void response_clear(struct response *response)
+{
+    response->status = 0;
+    response->is_head_complete = false;
+    response->header_count = 0;
+    response->text_length = 0;
+    response->body_length = 0;
+    response->received = 0;
+    response->is_body_cut = false;
+}
+
+void response_free(struct response *response)
+{
+    free(response->headers);
+    free(response->text);
+    free(response->body);
+    *response = (struct response){0};
+}
+
+static bool reserve(char **data, size_t *size, size_t wanted, size_t first)
+{
+    if (wanted <= *size) {
+        return true;
+    }
+    size_t grown = *size > 0 ? *size : first;
+    while (grown < wanted) {
+        grown *= 2;
+    }
+    char *moved = realloc(*data, grown);
+    if (!moved) {
+        return false;
+    }
+    *data = moved;
+    *size = grown;
+    return true;
+}
+
+/* "HTTP/1.1 503 Service Unavailable" and "HTTP/2 503 ": 0 if it is none. */
+static unsigned read_status(const char *line, size_t length)
+{
+    const char *space = memchr(line, ' ', length);
+    if (!space || line + length - space < 4) {
+        return 0;
+    }
+    unsigned status = 0;
+    for (int i = 1; i <= 3; i++) {
+        if (space[i] < '0' || space[i] > '9') {
+            return 0;
+        }
+        status = status * 10 + (unsigned)(space[i] - '0');
+    }
+    return status >= 100 ? status : 0;
+}
+
+/* While the text can still move, a header holds offsets; the end of the head makes them pointers. */
+static bool add_header(struct response *response, const char *line, size_t length)
+{
+    const char *colon = memchr(line, ':', length);
+    if (!colon || colon == line || response->header_count >= RESPONSE_HEADERS_MAX ||
+        response->text_length + length > RESPONSE_HEADER_BYTES_MAX) {
+        return true;
+    }
+    if (response->header_count == response->headers_size) {
+        size_t grown = response->headers_size > 0 ? response->headers_size * 2 : 16;
+        struct lull_header *moved = realloc(response->headers, grown * sizeof *moved);
+        if (!moved) {
+            return false;
+        }
+        response->headers = moved;
+        response->headers_size = grown;
+    }
+    if (!reserve(&response->text, &response->text_size, response->text_length + length, 1024)) {
+        return false;
+    }
+    size_t name_length = (size_t)(colon - line);
+    const char *value = colon + 1;
+    const char *end = line + length;
+    while (value < end && (*value == ' ' || *value == '\t')) {
+        value++;
+    }
+    while (end > value && (end[-1] == ' ' || end[-1] == '\t')) {
+        end--;
+    }
+    size_t value_length = (size_t)(end - value);
+    memcpy(response->text + response->text_length, line, name_length);
+    memcpy(response->text + response->text_length + name_length, value, value_length);
+    response->headers[response->header_count++] =
+        (struct lull_header){NULL, name_length, NULL, value_length};
+    response->text_length += name_length + value_length;
+    return true;
+}
+
+static void complete_head(struct response *response)
+{
+    const char *at = response->text;
+    for (size_t i = 0; i < response->header_count; i++) {
+        struct lull_header *header = &response->headers[i];
+        header->name = at;
+        header->value = at + header->name_length;
+        at += header->name_length + header->value_length;
+    }
+    response->is_head_complete = true;
+}
+
+bool response_line(struct response *response, const char *line, size_t length)
+{
+    while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r')) {
+        length--;
+    }
+    if (length >= 5 && memcmp(line, "HTTP/", 5) == 0) {
+        response_clear(response);
+        response->status = read_status(line, length);
+        return true;
+    }
+    if (response->is_head_complete) { /* a trailer */
+        return true;
+    }
+    if (length > 0) {
+        return add_header(response, line, length);
+    }
+    if (response->status < 200 && response->status != 101) { /* 100 Continue, 103 Early Hints */
+        response_clear(response);
+    } else {
+        complete_head(response);
+    }
+    return true;
+}
+
+bool response_keep(struct response *response, const char *data, size_t length, size_t max)
+{
+    size_t room = max > response->body_length ? max - response->body_length : 0;
+    if (length > room) {
+        length = room;
+        response->is_body_cut = true;
+    }
+    if (!reserve(&response->body, &response->body_size, response->body_length + length + 1, 1024)) {
+        return false;
+    }
+    if (length > 0) {
+        memcpy(response->body + response->body_length, data, length);
+    }
+    response->body_length += length;
+    response->body[response->body_length] = '\0';
+    return true;
+}
+
+int64_t response_content_length(const struct response *response)
+{
+    for (size_t i = 0; i < response->header_count; i++) {
+        const struct lull_header *header = &response->headers[i];
+        if (header->name_length != 14 || strncasecmp(header->name, "content-length", 14) != 0) {
+            continue;
+        }
+        int64_t length = 0;
+        for (size_t j = 0; j < header->value_length; j++) {
+            int digit = header->value[j] - '0';
+            if (digit < 0 || digit > 9 || length > (INT64_MAX - digit) / 10) {
+                return -1;
+            }
+            length = length * 10 + digit;
+        }
+        return header->value_length > 0 ? length : -1;
+    }
+    return -1;
+}

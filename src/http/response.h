@@ -1,0 +1,48 @@
+/*
+ * response - what of a response is kept while it arrives: status, headers, and the body as far as
+ * wanted.
+ *
+ * Fed line by line as libcurl's header callback gives them. 1xx responses, and those before a
+ * redirect or a second round of authentication, make room for the next; trailers are left out.
+ */
+#ifndef LULL_HTTP_RESPONSE_H
+#define LULL_HTTP_RESPONSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lull/outcome.h"
+
+#define RESPONSE_HEADERS_MAX 256
+#define RESPONSE_HEADER_BYTES_MAX 65536
+
+struct response {
+    unsigned status; /* 0: none; 1xx are not kept */
+    bool is_head_complete;
+    size_t header_count;
+    struct lull_header *headers; /* point into text once the head is complete */
+    size_t headers_size;
+    char *text; /* all names and values */
+    size_t text_length;
+    size_t text_size;
+    char *body;
+    size_t body_length;
+    size_t body_size;
+    int64_t received; /* bytes of the body, kept or not */
+    bool is_body_cut;
+};
+
+void response_clear(struct response *response); /* keeps the memory for the next */
+void response_free(struct response *response);
+
+/* One line with its line end. False: no memory. What is over the two limits above is dropped. */
+bool response_line(struct response *response, const char *line, size_t length);
+
+/* Keeps up to max bytes in all. False: no memory. */
+bool response_keep(struct response *response, const char *data, size_t length, size_t max);
+
+/* Content-Length, or -1. */
+int64_t response_content_length(const struct response *response);
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * transfer - one request on one easy handle, from its options to its end.
+ *
+ * It knows what libcurl did and what came back; what that means for the call is call.c's.
+ */
+#ifndef LULL_HTTP_TRANSFER_H
+#define LULL_HTTP_TRANSFER_H
+
+#include <curl/curl.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lull/breaker.h"
+#include "lull/outcome.h"
+#include "response.h"
+
+struct call;
+
+struct transfer {
+    struct call *call; /* NULL: free for the next */
+    CURL *pooled;      /* our own handle, kept from one request to the next */
+    CURL *easy;        /* the one in use: pooled, the caller's, or a copy of that */
+    size_t index;      /* in the multi's table */
+    bool is_hedge;
+    bool is_sent;            /* curl was about to write the request */
+    bool is_repeat_stopped;  /* curl wanted to send it again by itself, and was not let */
+    bool is_stream_refused;  /* because the HTTP/2 peer had not processed it */
+    bool is_answered;        /* a line of a response came since it was sent */
+    bool is_body_read;       /* at least a byte of the request's body was asked for */
+    bool is_streaming;       /* the response goes to the caller's sink */
+    bool is_sink_refused;    /* and that would take no more */
+    int64_t body_offset;     /* FILE: how far it has been read */
+    struct curl_slist *own_headers; /* ours, with the caller's hung on behind */
+    struct response response;
+    struct lull_breaker_permit permit;
+    size_t attempt;     /* which of the result's */
+    int64_t started_ms; /* monotonic */
+};
+
+/* Makes the handle ready for one attempt. False: no memory. Undo with transfer_release. */
+bool transfer_prepare(struct transfer *transfer, struct call *call, bool is_hedge);
+
+/* Gives the caller's handle back, drops a copy, keeps ours; the response stays until the next. */
+void transfer_release(struct transfer *transfer);
+
+/* At the end of the multi. */
+void transfer_free(struct transfer *transfer);
+
+/* How the transfer that ended with this code is to be seen. Points into the response. */
+struct lull_outcome transfer_outcome(const struct transfer *transfer, CURLcode code);
+
+/* Did all of the body arrive? An HTTP/2 peer may end the stream badly after it. */
+bool transfer_is_body_complete(const struct transfer *transfer, CURLcode code);
+
+#endif
