@@ -68,7 +68,7 @@ enum lull_reason {
     LULL_REASON_OUTER_RETRIES,
     LULL_REASON_OPERATION_FAILED,
     LULL_REASON_BODY_SPENT, /* it was sent from a source that cannot be read again */
-    LULL_REASONS, /* how many there are */
+    LULL_REASONS,           /* how many there are */
 };
 
 /* How far the trouble reaches. */

@@ -112,15 +112,17 @@ struct lull_sink {
     /* Once before the first byte, also if there is none. is_again: drop what was written. */
     bool (*begin)(void *userdata, const struct lull_response *response, bool is_again);
     bool (*write)(void *userdata, const char *data, size_t length); /* false: stop */
-    bool can_restart; /* false: once a byte was written, a broken body is not fetched again */
+    /* Could what was written still be dropped? NULL or false: a body that broke off after its first
+     * byte was written is not fetched again. */
+    bool (*can_restart)(void *userdata);
 };
 
 struct lull_attempt {
-    uint32_t number;     /* from 1; a hedge has the number of the attempt that it helps */
-    bool is_hedge;       /* a second request while the first was slow */
-    bool is_abandoned;   /* the other one answered first */
-    unsigned status;     /* 0: none arrived */
-    CURLcode code;       /* what libcurl said */
+    uint32_t number;               /* from 1; a hedge has the number of the attempt that it helps */
+    bool is_hedge;                 /* a second request while the first was slow */
+    bool is_abandoned;             /* the other one answered first */
+    unsigned status;               /* 0: none arrived */
+    CURLcode code;                 /* what libcurl said */
     enum lull_transport transport; /* NONE if a status arrived and stands */
     enum lull_class class_;
     enum lull_effect effect;
@@ -147,28 +149,28 @@ struct lull_hooks {
 
 struct lull_request {
     /* A handle that you have set up: URL, method, body, TLS and so on. NULL: from the fields below.
-     * Lull takes over its WRITE-, HEADER- and PREREQFUNCTION and PRIVATE, and gives them back empty.
-     * HTTPHEADER is taken over only if `headers`, a key or a trace is given here: then put all of
-     * your headers in `headers`. Without that, retries of a handle carry no Lull-Attempt. */
+     * Lull takes over its WRITE-, HEADER- and PREREQFUNCTION and PRIVATE, and gives them back
+     * empty. HTTPHEADER is taken over only if `headers`, a key or a trace is given here: then put
+     * all of your headers in `headers`. Without that, retries of a handle carry no Lull-Attempt. */
     CURL *easy;
-    const char *url;                   /* with easy: NULL, the handle has it */
-    const char *method;                /* default GET, with a body POST; with easy: asked of it */
-    const struct curl_slist *headers;  /* "Name: value" */
-    struct lull_body body;             /* with easy: NONE, unless it is to be replayed by Lull */
-    const struct lull_policy *policy;  /* default the client's */
-    const char *idempotency_key;       /* sent as Idempotency-Key; lets a POST be retried (C9) */
-    bool is_repeatable;                /* it is safe to repeat, whatever the method */
-    bool is_hedged;                    /* GET, HEAD and OPTIONS: a second one if it is slow */
-    int64_t deadline_ms;               /* for all of it; 0: the policy's */
-    int64_t timeout_ms;                /* one attempt                       default 0: none */
-    int64_t connect_timeout_ms;        /* without easy                      default 10,000 */
-    int64_t idle_timeout_ms;           /* without easy: no byte either way  default 30,000 */
-    uint32_t incoming_attempt;         /* lull_incoming_attempt (H4)        default 0: unknown */
-    const char *traceparent;           /* of the caller; "": begin a trace; NULL: none (L5) */
-    const char *tracestate;            /* sent along with it */
-    struct lull_cancel *cancel;        /* NULL: cannot be cancelled */
+    const char *url;                  /* with easy: NULL, the handle has it */
+    const char *method;               /* default GET, with a body POST; with easy: asked of it */
+    const struct curl_slist *headers; /* "Name: value" */
+    struct lull_body body;            /* with easy: NONE, unless it is to be replayed by Lull */
+    const struct lull_policy *policy; /* default the client's */
+    const char *idempotency_key;      /* sent as Idempotency-Key; lets a POST be retried (C9) */
+    bool is_repeatable;               /* it is safe to repeat, whatever the method */
+    bool is_hedged;                   /* GET, HEAD and OPTIONS: a second one if it is slow */
+    int64_t deadline_ms;              /* for all of it; 0: the policy's */
+    int64_t timeout_ms;               /* one attempt                       default 0: none */
+    int64_t connect_timeout_ms;       /* without easy                      default 10,000 */
+    int64_t idle_timeout_ms;          /* without easy: no byte either way  default 30,000 */
+    uint32_t incoming_attempt;        /* lull_incoming_attempt (H4)        default 0: unknown */
+    const char *traceparent;          /* of the caller; "": begin a trace; NULL: none (L5) */
+    const char *tracestate;           /* sent along with it */
+    struct lull_cancel *cancel;       /* NULL: cannot be cancelled */
     struct lull_sink sink;
-    size_t body_max;                   /* kept in the result                default 16 MiB */
+    size_t body_max; /* kept in the result                default 16 MiB */
     struct lull_hooks hooks;
 };
 

@@ -19,6 +19,31 @@ int cli_usage(const char *command, const char *format, ...)
     return CLI_USAGE;
 }
 
+int cli_refuse_option(const char *command, const struct option *options, int code, const char *word)
+{
+    for (const struct option *option = options; option->name; option++) {
+        if (option->val == optopt) {
+            return cli_usage(command, "--%s %s", option->name,
+                             code == ':' ? "needs a value" : "takes no value");
+        }
+    }
+    if (optopt > 0) {
+        return cli_usage(command, "there is no option -%c", optopt);
+    }
+    return cli_usage(command, "there is no option %.*s, or it could be several",
+                     (int)strcspn(word, "="), word);
+}
+
+bool cli_is_token(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] <= ' ' || text[i] >= 0x7f || strchr("\"(),/:;<=>?@[\\]{}", text[i])) {
+            return false;
+        }
+    }
+    return length > 0;
+}
+
 bool cli_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_number)
 {
     uint64_t number = 0;

@@ -7,7 +7,9 @@
 #ifndef LULL_CLI_H
 #define LULL_CLI_H
 
+#include <getopt.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum cli_exit {
@@ -24,10 +26,19 @@ struct cli_command {
 };
 
 extern const struct cli_command cli_explain;
+extern const struct cli_command cli_fetch;
 
 /* Prints "lull COMMAND: MESSAGE" and where to find help, on stderr. Returns CLI_USAGE. The message
  * must not repeat an endpoint, a key or a body. */
 __attribute__((format(printf, 2, 3))) int cli_usage(const char *command, const char *format, ...);
+
+/* What getopt_long could not place: code is its '?' or ':', word the argument that it was at. A
+ * value may be secret, so only the names of options are repeated. Returns CLI_USAGE. */
+int cli_refuse_option(const char *command, const struct option *options, int code,
+                      const char *word);
+
+/* The name of a header or a method (RFC 9110's token). */
+bool cli_is_token(const char *text, size_t length);
 
 /* A whole number from min to max, all of text. False leaves *ret_number alone. */
 bool cli_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_number);

@@ -134,20 +134,10 @@ static int refuse(const char *what)
     return cli_usage("explain", "%s", what);
 }
 
-static bool is_header_name(const char *name, size_t length)
-{
-    for (size_t i = 0; i < length; i++) {
-        if (name[i] <= ' ' || name[i] >= 0x7f || strchr("\"(),/:;<=>?@[\\]{}", name[i])) {
-            return false;
-        }
-    }
-    return length > 0;
-}
-
 static int read_header(struct arguments *arguments, const char *text)
 {
     const char *colon = strchr(text, ':');
-    if (!colon || !is_header_name(text, (size_t)(colon - text)) || strpbrk(colon, "\r\n")) {
+    if (!colon || !cli_is_token(text, (size_t)(colon - text)) || strpbrk(colon, "\r\n")) {
         return refuse("--header must be 'NAME: VALUE', on one line");
     }
     if (arguments->outcome.header_count == HEADERS_MAX) {
@@ -237,7 +227,7 @@ static int read_message_option(struct arguments *arguments, int code, const char
     case OPT_ENDPOINT:
         return read_endpoint(arguments, value);
     case OPT_METHOD:
-        if (!is_header_name(value, strlen(value))) {
+        if (!cli_is_token(value, strlen(value))) {
             return refuse("--method must be an HTTP method, like POST");
         }
         arguments->method = value;
@@ -308,29 +298,14 @@ static int read_option(struct arguments *arguments, int code, const char *value)
     }
 }
 
-/* What getopt could not place. A value may be secret, so only the names of options are repeated. */
-static int refuse_option(int code, const char *word)
-{
-    for (const struct option *option = options; option->name; option++) {
-        if (option->val == optopt) {
-            return cli_usage("explain", "--%s %s", option->name,
-                             code == ':' ? "needs a value" : "takes no value");
-        }
-    }
-    if (optopt > 0) {
-        return cli_usage("explain", "there is no option -%c; all of them begin with --", optopt);
-    }
-    return cli_usage("explain", "there is no option %.*s, or it could be several",
-                     (int)strcspn(word, "="), word);
-}
-
 static int read_arguments(struct arguments *arguments, int argc, char **argv)
 {
     int code = 0;
     opterr = 0;
     while ((code = getopt_long(argc, argv, ":", options, NULL)) != -1) {
-        int result = code == '?' || code == ':' ? refuse_option(code, argv[optind - 1])
-                                                : read_option(arguments, code, optarg);
+        int result = code == '?' || code == ':'
+                         ? cli_refuse_option("explain", options, code, argv[optind - 1])
+                         : read_option(arguments, code, optarg);
         if (result != CLI_OK) {
             return result;
         }

@@ -9,7 +9,7 @@
 #include "cli.h"
 #include "lull/duration.h"
 
-static void print_step(const struct lull_step *step)
+void explain_print_step(FILE *out, const struct lull_step *step)
 {
     char duration[CLI_DURATION_SIZE];
     char answer[128];
@@ -23,7 +23,7 @@ static void print_step(const struct lull_step *step)
         snprintf(answer, sizeof answer, "%s: %s", step->answer,
                  cli_format_duration(step->value, duration));
     }
-    printf("  %-36s %-52s %s\n", lull_question_to_string(step->question), answer, step->rule);
+    fprintf(out, "  %-36s %-52s %s\n", lull_question_to_string(step->question), answer, step->rule);
 }
 
 static void print_due(int64_t due_ms)
@@ -58,7 +58,7 @@ void explain_print_text(const struct explanation *explanation)
            lull_kind_to_string(explanation->facts.kind), explanation->facts.attempt,
            lull_vendor_lookup(explanation->facts.vendor)->name);
     for (size_t i = 0; i < explanation->trace.count; i++) {
-        print_step(&explanation->trace.steps[i]);
+        explain_print_step(stdout, &explanation->trace.steps[i]);
     }
     printf("\nVerdict: %s", verdict_sentence(verdict->kind));
     if (verdict->kind == LULL_VERDICT_RETRY) {

@@ -3,6 +3,7 @@
 #define LULL_CLI_EXPLAIN_PRINT_H
 
 #include <stdint.h>
+#include <stdio.h>
 
 #include "lull/decide.h"
 
@@ -14,6 +15,9 @@ struct explanation {
     int64_t due_ms; /* wall clock; for RETRY */
     uint64_t seed;
 };
+
+/* One question with its answer and its rule. */
+void explain_print_step(FILE *out, const struct lull_step *step);
 
 void explain_print_text(const struct explanation *explanation);
 

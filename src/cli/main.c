@@ -5,7 +5,7 @@
 #include "cli.h"
 #include "lull/version.h"
 
-static const struct cli_command *const commands[] = {&cli_explain};
+static const struct cli_command *const commands[] = {&cli_explain, &cli_fetch};
 static const size_t command_count = sizeof commands / sizeof commands[0];
 
 static const struct cli_command *find_command(const char *name)

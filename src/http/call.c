@@ -98,8 +98,7 @@ static void begin_facts(struct call *call)
     if (request->method) {
         facts->method = lull_method_from_string(request->method);
     } else if (!request->easy) {
-        facts->method =
-            request->body.kind == LULL_BODY_NONE ? LULL_METHOD_GET : LULL_METHOD_POST;
+        facts->method = request->body.kind == LULL_BODY_NONE ? LULL_METHOD_GET : LULL_METHOD_POST;
     }
 }
 
@@ -193,7 +192,7 @@ static void end(struct call *call, const struct lull_verdict *verdict, bool was_
                 int64_t mono_ms)
 {
     struct lull_result *result = call->result;
-    if (!was_streamed) {
+    if (!was_streamed && verdict->reason != LULL_REASON_CANCELLED) {
         give_to_sink(call);
     }
     result->verdict = verdict->kind;
@@ -318,8 +317,8 @@ static void start_attempt(struct call *call, int64_t mono_ms)
     }
     call->state = CALL_RUNNING;
     int64_t timeout_ms = call->request.timeout_ms > 0 ? call->request.timeout_ms : LULL_NEVER;
-    call->stop_at_ms = earlier(later_by(mono_ms, timeout_ms),
-                               later_by(call->start_ms, call->policy->deadline_ms));
+    call->stop_at_ms =
+        earlier(later_by(mono_ms, timeout_ms), later_by(call->start_ms, call->policy->deadline_ms));
     call->hedge_at_ms = LULL_NEVER;
     if (is_hedgeable(call)) {
         call->hedge_at_ms =
@@ -383,9 +382,8 @@ static void record(struct lull_attempt *attempt, const struct lull_verdict *verd
     attempt->delay_ms = verdict->kind == LULL_VERDICT_RETRY ? verdict->delay_ms : 0;
     attempt->transport =
         outcome->kind == LULL_OUTCOME_TRANSPORT ? outcome->transport : LULL_TRANSPORT_NONE;
-    attempt->retry_after_ms = verdict->retry_after.state == LULL_RETRY_AFTER_OK
-                                  ? verdict->retry_after.wait_ms
-                                  : -1;
+    attempt->retry_after_ms =
+        verdict->retry_after.state == LULL_RETRY_AFTER_OK ? verdict->retry_after.wait_ms : -1;
 }
 
 static int64_t latency_us(const struct transfer *transfer)
@@ -536,8 +534,9 @@ bool call_on_head(struct call *call, struct transfer *transfer)
                                    .status = response->status,
                                    .headers = response->headers,
                                    .header_count = response->header_count};
-    bool is_success = lull_classify(call->policy, LULL_KIND_REQUEST, call->origin.vendor, &outcome)
-                          .class_ == LULL_CLASS_SUCCESS;
+    bool is_success =
+        lull_classify(call->policy, LULL_KIND_REQUEST, call->origin.vendor, &outcome).class_ ==
+        LULL_CLASS_SUCCESS;
     if (!sink->write || !is_success) {
         return true;
     }
@@ -553,7 +552,7 @@ bool call_on_head(struct call *call, struct transfer *transfer)
 /* Ends what is out as if curl had said so. */
 static void stop_running(struct call *call, CURLcode code, int64_t mono_ms)
 {
-    struct transfer *kept = call->winner ? call->winner
+    struct transfer *kept = call->winner         ? call->winner
                             : call->transfers[0] ? call->transfers[0]
                                                  : call->transfers[1];
     abandon_all_but(call, kept, mono_ms);

@@ -23,9 +23,9 @@ struct lull_client {
     struct lull_random random;
     struct lull_multi *idle[IDLE_MAX];
     size_t idle_count;
-    struct lull_client_config config; /* fixed */
+    struct lull_client_config config;        /* fixed */
     char attempt_header[ATTEMPT_HEADER_MAX]; /* fixed */
-    CURLSH *share; /* fixed; with the locks below */
+    CURLSH *share;                           /* fixed; with the locks below */
     pthread_mutex_t share_locks[CURL_LOCK_DATA_LAST];
 };
 
@@ -163,8 +163,7 @@ int64_t client_ask(struct lull_client *client, uint64_t key, int64_t mono_ms,
         return 0;
     }
     struct lull_destination *destination = enter(client, key, mono_ms);
-    int64_t wait_ms =
-        lull_breaker_ask(&destination->breaker, mono_ms, &client->random, ret_permit);
+    int64_t wait_ms = lull_breaker_ask(&destination->breaker, mono_ms, &client->random, ret_permit);
     leave(client);
     return wait_ms;
 }
@@ -191,12 +190,10 @@ void client_inspect_for_retry(struct lull_client *client, uint64_t key, int64_t 
                               bool was_timeout, struct lull_facts *facts)
 {
     struct lull_destination *destination = enter(client, key, mono_ms);
-    facts->is_circuit_open =
-        client->config.has_breaker &&
-        lull_breaker_wait(&destination->breaker, mono_ms, &client->random) > 0;
-    facts->is_budget_exhausted =
-        client->config.has_budget &&
-        lull_budget_wait(&destination->budget, mono_ms, was_timeout) > 0;
+    facts->is_circuit_open = client->config.has_breaker &&
+                             lull_breaker_wait(&destination->breaker, mono_ms, &client->random) > 0;
+    facts->is_budget_exhausted = client->config.has_budget &&
+                                 lull_budget_wait(&destination->budget, mono_ms, was_timeout) > 0;
     leave(client);
 }
 
@@ -227,10 +224,10 @@ bool client_take_hedge(struct lull_client *client, uint64_t key, int64_t mono_ms
     *ret_permit = (struct lull_breaker_permit){0};
     bool is_closed = true;
     if (client->config.has_breaker) {
-        is_closed = lull_breaker_tick(&destination->breaker, mono_ms, &client->random) ==
-                        LULL_BREAKER_CLOSED &&
-                    lull_breaker_ask(&destination->breaker, mono_ms, &client->random, ret_permit) ==
-                        0;
+        is_closed =
+            lull_breaker_tick(&destination->breaker, mono_ms, &client->random) ==
+                LULL_BREAKER_CLOSED &&
+            lull_breaker_ask(&destination->breaker, mono_ms, &client->random, ret_permit) == 0;
     }
     bool is_paid = is_closed && (!client->config.has_budget ||
                                  lull_budget_take(&destination->budget, mono_ms, false) == 0);

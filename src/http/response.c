@@ -59,7 +59,8 @@ static unsigned read_status(const char *line, size_t length)
     return status >= 100 ? status : 0;
 }
 
-/* While the text can still move, a header holds offsets; the end of the head makes them pointers. */
+/* While the text can still move, a header holds offsets; the end of the head makes them pointers.
+ */
 static bool add_header(struct response *response, const char *line, size_t length)
 {
     const char *colon = memchr(line, ':', length);

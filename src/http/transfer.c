@@ -106,8 +106,8 @@ static size_t on_read(char *buffer, size_t size, size_t count, void *userdata)
     } else {
         int64_t left = body->length >= 0 ? body->length - transfer->body_offset : INT64_MAX;
         size_t wanted = left < (int64_t)room ? (size_t)left : room;
-        length = wanted > 0 ? pread(body->fd, buffer, wanted, body->offset + transfer->body_offset)
-                            : 0;
+        length =
+            wanted > 0 ? pread(body->fd, buffer, wanted, body->offset + transfer->body_offset) : 0;
         transfer->body_offset += length > 0 ? length : 0;
     }
     return length < 0 || (size_t)length > room ? CURL_READFUNC_ABORT : (size_t)length;
@@ -172,9 +172,9 @@ static void set_method(struct transfer *transfer, const struct lull_request *req
     } else if (strcmp(method, "GET") == 0 && !has_body) {
         set(transfer, CURLOPT_HTTPGET, 1L);
     }
-    bool is_said_by_curl = strcmp(method, "HEAD") == 0 || (strcmp(method, "GET") == 0 && !has_body) ||
-                           (strcmp(method, "POST") == 0 &&
-                            (!has_body || request->body.kind == LULL_BODY_MEMORY));
+    bool is_said_by_curl =
+        strcmp(method, "HEAD") == 0 || (strcmp(method, "GET") == 0 && !has_body) ||
+        (strcmp(method, "POST") == 0 && (!has_body || request->body.kind == LULL_BODY_MEMORY));
     if (!is_said_by_curl) {
         set(transfer, CURLOPT_CUSTOMREQUEST, method);
     }
@@ -414,7 +414,9 @@ static bool does_status_stand(const struct transfer *transfer, CURLcode code)
 {
     const struct call *call = transfer->call;
     bool is_success = transfer->response.status >= 200 && transfer->response.status <= 299;
-    bool is_lost_to_caller = call->is_sink_written && !call->request.sink.can_restart;
+    const struct lull_sink *sink = &call->request.sink;
+    bool is_lost_to_caller =
+        call->is_sink_written && !(sink->can_restart && sink->can_restart(sink->userdata));
     return !is_success || !is_read_method(call->facts.method) || is_lost_to_caller ||
            transfer_is_body_complete(transfer, code);
 }

@@ -22,14 +22,14 @@ struct transfer {
     CURL *easy;        /* the one in use: pooled, the caller's, or a copy of that */
     size_t index;      /* in the multi's table */
     bool is_hedge;
-    bool is_sent;            /* curl was about to write the request */
-    bool is_repeat_stopped;  /* curl wanted to send it again by itself, and was not let */
-    bool is_stream_refused;  /* because the HTTP/2 peer had not processed it */
-    bool is_answered;        /* a line of a response came since it was sent */
-    bool is_body_read;       /* at least a byte of the request's body was asked for */
-    bool is_streaming;       /* the response goes to the caller's sink */
-    bool is_sink_refused;    /* and that would take no more */
-    int64_t body_offset;     /* FILE: how far it has been read */
+    bool is_sent;                   /* curl was about to write the request */
+    bool is_repeat_stopped;         /* curl wanted to send it again by itself, and was not let */
+    bool is_stream_refused;         /* because the HTTP/2 peer had not processed it */
+    bool is_answered;               /* a line of a response came since it was sent */
+    bool is_body_read;              /* at least a byte of the request's body was asked for */
+    bool is_streaming;              /* the response goes to the caller's sink */
+    bool is_sink_refused;           /* and that would take no more */
+    int64_t body_offset;            /* FILE: how far it has been read */
     struct curl_slist *own_headers; /* ours, with the caller's hung on behind */
     struct response response;
     struct lull_breaker_permit permit;
