@@ -6,9 +6,9 @@ _lull()
     local previous=${COMP_WORDS[COMP_CWORD - 1]}
     local words=''
     if ((COMP_CWORD == 1)); then
-        words='explain help --help --version'
+        words='explain fetch help --help --version'
     elif [[ ${COMP_WORDS[1]} == help ]]; then
-        words='explain'
+        words='explain fetch'
     elif [[ ${COMP_WORDS[1]} == explain ]]; then
         case $previous in
         --policy) words='delivery urgent bulk client webhook' ;;
@@ -30,6 +30,27 @@ _lull()
                 --idempotency-key --repeatable --attempt --ttl --age --previous-delay
                 --sender-throttled --auth-retried --key-paused --incoming-attempt --circuit-open
                 --budget-exhausted --json --now --seed --help'
+            ;;
+        esac
+    elif [[ ${COMP_WORDS[1]} == fetch ]]; then
+        case $previous in
+        --policy) words='client delivery urgent bulk webhook' ;;
+        --budget) words='20% tokens none' ;;
+        -X | --request) words='GET HEAD OPTIONS PUT DELETE TRACE POST PATCH' ;;
+        -o | --output | -T | --upload-file | --cacert | --cert | --key)
+            mapfile -t COMPREPLY < <(compgen -f -- "$current")
+            return
+            ;;
+        -H | --header | -d | --data | --data-raw | --data-binary | -u | --user | -A | --user-agent | \
+            -m | --max-time | --connect-timeout | -x | --proxy | --resolve | --retries | --deadline | \
+            --incoming-attempt | --parallel) ;;
+        *)
+            words='--request --header --data --data-raw --data-binary --upload-file --user
+                --user-agent --location --compressed --max-time --connect-timeout --cacert --cert
+                --key --insecure --proxy --resolve --http1.1 --http2 --http2-prior-knowledge --policy
+                --retries --deadline --budget --idempotency-key --repeatable --hedge
+                --incoming-attempt --traceparent --parallel --output --include --head --fail --silent
+                --show-error --explain --json --help'
             ;;
         esac
     fi

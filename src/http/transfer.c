@@ -55,6 +55,7 @@ static size_t on_body(char *data, size_t size, size_t count, void *userdata)
 /* Just before the request is written. When this comes a second time with no line of an answer
  * between, curl repeats it by itself: on a connection that had died, or after REFUSED_STREAM. That
  * is for lull_decide to say. A redirect or a round of authentication has had its answer. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): the type is curl's */
 static int on_send(void *userdata, char *remote_ip, char *local_ip, int remote_port, int local_port)
 {
     (void)remote_ip;
@@ -353,6 +354,7 @@ bool transfer_prepare(struct transfer *transfer, struct call *call, bool is_hedg
     set(transfer, CURLOPT_PREREQFUNCTION, on_send);
     set(transfer, CURLOPT_PREREQDATA, transfer);
     set(transfer, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    /* A place in a table, never followed. NOLINTNEXTLINE(performance-no-int-to-ptr) */
     set(transfer, CURLOPT_PRIVATE, (void *)(transfer->index + 1));
     return set_headers(transfer, call);
 }

@@ -1,5 +1,6 @@
 """Guards the house: who may include whom, what the core may call, what the library shows."""
 
+import os
 import pathlib
 import re
 import shutil
@@ -10,13 +11,23 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HEADERS = sorted(p.name for p in (ROOT / "include" / "lull").glob("*.h")) + ["version.h"]
 
+# Those of liblull-http, which need libcurl; all others are liblull's.
+HTTP_HEADERS = ["http.h"]
+
 # What each folder may include besides its own headers. Kept in step with docs/architecture.md.
 PURE = {"stdbool.h", "stddef.h", "stdint.h", "limits.h", "string.h"}
 MAY_INCLUDE = {
-    "src/core": PURE | {f"lull/{name}" for name in HEADERS if name not in ("os.h", "lull.h")},
+    "src/core": PURE | {f"lull/{name}" for name in HEADERS
+                        if name not in ("os.h", "lull.h", *HTTP_HEADERS)},
     "src/os": {"stdint.h", "stdlib.h", "time.h", "sys/random.h", "lull/os.h"},
+    "src/http": PURE | {f"lull/{name}" for name in HEADERS if name != "lull.h"} | {
+        "curl/curl.h", "inttypes.h", "pthread.h", "stdatomic.h", "stdio.h", "stdlib.h", "strings.h",
+        "sys/stat.h", "unistd.h"},
     "src/cli": None,  # everything
 }
+
+MAN_PAGES = ["lull.1", "lull-explain.1", "lull-fetch.1", "lull-policy.7", "liblull.3",
+             "liblull-http.3"]
 
 # The C library's pure part, and what compilers put in by themselves.
 CORE_MAY_CALL = {"memchr", "memcmp", "memcpy", "memmove", "memset", "strchr", "strcmp", "strlen",
@@ -47,9 +58,14 @@ def test_includes_point_down(folder):
 
 
 def test_public_headers_include_only_each_other():
+    """And libcurl's, in those of liblull-http; which no other header may include."""
+    def may_include(header):
+        if header in HTTP_HEADERS:
+            return PURE | {f"lull/{name}" for name in HEADERS} | {"curl/curl.h"}
+        return PURE | {f"lull/{name}" for name in HEADERS if name not in HTTP_HEADERS}
+
     wrong = [f"{p.name}: {name}" for p in (ROOT / "include" / "lull").glob("*.h")
-             for name in includes(p)
-             if name not in PURE and name not in {f"lull/{header}" for header in HEADERS}]
+             for name in includes(p) if name not in may_include(p.name)]
     assert wrong == []
 
 
@@ -71,21 +87,29 @@ def test_core_has_no_writable_state():
     assert [name for name, size in sizes if int(size, 16) > 0] == []
 
 
-def test_shared_library_exports_the_public_functions_and_nothing_else():
+@pytest.mark.parametrize("library", ["liblull", "liblull-http"])
+def test_shared_library_exports_its_public_functions_and_nothing_else(library):
     exported = set(re.findall(r" T (\S+)$", run("nm", "-D", "--defined-only",
-                                                str(ROOT / "build" / "liblull.so")).stdout,
+                                                str(ROOT / "build" / f"{library}.so")).stdout,
                               re.MULTILINE))
     declared = set()
     for path in list((ROOT / "include" / "lull").glob("*.h*")):
+        if (path.name in HTTP_HEADERS) != (library == "liblull-http"):
+            continue
         text = re.sub(r"/\*.*?\*/|^#.*?$", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
         for declaration in re.findall(r"LULL_API ([^;]*?)\(", text):
             declared.add(re.split(r"[\s*]+", declaration.strip())[-1])
-    assert len(declared) > 60
+    assert len(declared) > (60 if library == "liblull" else 12)
     assert exported == declared
 
 
-def test_shared_library_has_its_soname():
-    assert "liblull.so.0" in run("objdump", "-p", str(ROOT / "build" / "liblull.so")).stdout
+@pytest.mark.parametrize("library", ["liblull", "liblull-http"])
+def test_shared_library_has_its_soname(library):
+    assert f"{library}.so.0" in run("objdump", "-p", str(ROOT / "build" / f"{library}.so")).stdout
+
+
+def test_the_decisions_need_no_curl():
+    assert "curl" not in run("objdump", "-p", str(ROOT / "build" / "liblull.so")).stdout
 
 
 @pytest.mark.parametrize("language", ["c", "c++"])
@@ -112,6 +136,24 @@ def installed(tmp_path_factory):
     assert done.returncode == 0, done.stderr
     return place
 
+
+HTTP_EXAMPLE = """
+#include <lull/http.h>
+#include <stdio.h>
+int main(void)
+{
+    struct lull_client *client;
+    struct lull_request request;
+    struct lull_result *result;
+    lull_request_init(&request, "http://nobody.invalid/");
+    if (lull_client_new(&client, NULL) || lull_http_perform(client, &request, &result))
+        return 1;
+    printf("%s %d\\n", lull_reason_to_string(result->reason), (int)result->attempt_count);
+    lull_result_free(result);
+    lull_client_destroy(client);
+    return 0;
+}
+"""
 
 EXAMPLE = """
 #include <lull/lull.h>
@@ -149,18 +191,36 @@ def test_installed_library_can_be_used(installed, language, linking, tmp_path):
     assert done.stdout == f"{version} 1\n"
 
 
+@pytest.mark.parametrize("language", ["c", "c++"])
+def test_installed_http_library_can_be_used(installed, language, tmp_path):
+    """By pkg-config alone, which brings liblull and libcurl along (S6: .invalid is never asked)."""
+    pc = next(installed.rglob("lull-http.pc"))
+    source = tmp_path / ("x.c" if language == "c" else "x.cpp")
+    source.write_text(HTTP_EXAMPLE)
+    options = run("pkg-config", f"--define-variable=prefix={installed}/usr/local", "--cflags",
+                  "--libs", "lull-http",
+                  env={**os.environ, "PKG_CONFIG_PATH": str(pc.parent)}).stdout.split()
+    options = [o.replace("/usr/local", f"{installed}/usr/local", 1)
+               if o.startswith(("-I/usr/local", "-L/usr/local")) else o for o in options]
+    program = tmp_path / "x"
+    done = run("gcc" if language == "c" else "g++", str(source), "-o", str(program), *options,
+               f"-Wl,-rpath-link,{pc.parent.parent}")
+    assert done.returncode == 0, done.stderr
+    done = run(str(program), env={"LD_LIBRARY_PATH": str(pc.parent.parent)})
+    assert done.stdout == "gone 0\n"
+
+
 def test_install_brings_the_man_pages_and_the_completion(installed):
     names = {p.name for p in installed.rglob("*") if p.is_file()}
-    assert {"lull", "lull.1", "lull-explain.1", "lull-policy.7", "liblull.3", "lull.pc",
-            "liblull.a"} <= names
+    assert {"lull", "lull.pc", "lull-http.pc", "liblull.a", "liblull-http.a", *MAN_PAGES} <= names
 
 
 def test_readme_example_compiles_and_runs(tmp_path):
     """The C example of the README, word for word."""
     blocks = re.findall(r"```c\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert len(blocks) == 1
+    assert len(blocks) == 2
     source = tmp_path / "example.c"
-    source.write_text(blocks[0])
+    source.write_text(blocks[1])
     program = tmp_path / "example"
     done = run("gcc", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'include'}",
                f"-I{ROOT / 'build' / 'include'}", str(source), str(ROOT / "build" / "liblull.a"),
@@ -171,15 +231,32 @@ def test_readme_example_compiles_and_runs(tmp_path):
     assert "connected" in done.stdout
 
 
-def test_architecture_page_names_every_folder_and_core_file():
+def test_readme_http_example_compiles_and_runs(tmp_path):
+    """The first one, on a port where nobody listens: it gives up, and says so."""
+    blocks = re.findall(r"```c\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    source = tmp_path / "example.c"
+    source.write_text(blocks[0])
+    program = tmp_path / "example"
+    build = ROOT / "build"
+    done = run("gcc", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'include'}",
+               f"-I{build / 'include'}", str(source), str(build / "liblull-http.a"),
+               str(build / "liblull.a"), "-lcurl", "-o", str(program))
+    assert done.returncode == 0, done.stderr
+    done = run(str(program), "http://127.0.0.1:1/", timeout=60)
+    assert done.returncode == 1
+    assert "max_attempts_exceeded after 4 attempts" in done.stdout
+
+
+def test_architecture_page_names_every_folder_and_file_of_the_libraries():
     page = (ROOT / "docs" / "architecture.md").read_text()
     for folder in MAY_INCLUDE:
         assert folder in page
-    for path in (ROOT / "src" / "core").glob("*.c"):
-        assert f"`{path.stem}`" in page, path.stem
+    for folder in ("core", "http"):
+        for path in (ROOT / "src" / folder).glob("*.c"):
+            assert f"`{path.stem}`" in page, path.stem
 
 
-@pytest.mark.parametrize("page", ["lull.1", "lull-explain.1", "lull-policy.7", "liblull.3"])
+@pytest.mark.parametrize("page", MAN_PAGES)
 def test_man_pages_are_not_empty(page):
     text = (ROOT / "docs" / "man" / page).read_text()
     assert text.startswith(".TH ") or '.\\"' in text.splitlines()[0]
