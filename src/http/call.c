@@ -466,7 +466,8 @@ static void wait_for_retry(struct call *call, struct lull_attempt *attempt,
     call->facts.attempt++;
     call->facts.previous_delay_ms = verdict->delay_ms;
     call->state = CALL_WAITING;
-    multi_reschedule(call->multi, call, later_by(mono_ms, verdict->delay_ms));
+    /* mono_ms has lost up to a millisecond in rounding: never earlier than asked (A3). */
+    multi_reschedule(call->multi, call, later_by(mono_ms + 1, verdict->delay_ms));
 }
 
 /* One of two has failed without an answer: the other may still bring one. */

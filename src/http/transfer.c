@@ -74,6 +74,9 @@ static int on_send(void *userdata, char *remote_ip, char *local_ip, int remote_p
         call->facts.method = method ? lull_method_from_string(method) : LULL_METHOD_OTHER;
         call->has_method = true;
     }
+    if (transfer->is_sent) { /* what it answered was a step on the way, not the answer */
+        response_clear(&transfer->response);
+    }
     transfer->is_sent = true;
     transfer->is_answered = false;
     return CURL_PREREQFUNC_OK;
