@@ -13,10 +13,10 @@
 #define BODY_MAX_DEFAULT (16U << 20)
 #define ATTEMPTS_FIRST 4
 
-/* The result as we allocate it: with what its pointers point into. */
+/* The result as we allocate it: most have few attempts, and these need no memory of their own. */
 struct owned_result {
     struct lull_result public_;
-    char *text;
+    struct lull_attempt first[ATTEMPTS_FIRST];
 };
 
 void lull_request_init(struct lull_request *request, const char *url)
@@ -34,10 +34,11 @@ void lull_result_free(struct lull_result *result)
 {
     if (result) {
         struct owned_result *owned = (struct owned_result *)result; /* its first member */
-        free(owned->text);
-        free(result->headers);
+        free(result->headers);                                      /* with their text */
         free(result->body);
-        free(result->attempts);
+        if (result->attempts != owned->first) {
+            free(result->attempts);
+        }
         free(owned);
     }
 }
@@ -112,34 +113,37 @@ static const char *url_of(const struct lull_request *request)
     return url ? url : "";
 }
 
-int call_new(struct call **ret_call, struct lull_multi *multi, struct lull_client *client,
-             const struct lull_request *request)
+int call_init(struct call *call, struct lull_multi *multi, struct lull_client *client,
+              const struct lull_request *request)
 {
     const struct lull_policy *policy = request->policy ? request->policy : client_policy(client);
     if (!is_possible(request) ||
         (request->policy && lull_policy_validate(request->policy, NULL) != LULL_OK)) {
         return LULL_ERR_RANGE;
     }
-    struct call *call = calloc(1, sizeof *call);
-    struct owned_result *result = calloc(1, sizeof *result);
-    if (call && result) {
-        result->public_.attempts = malloc(ATTEMPTS_FIRST * sizeof *result->public_.attempts);
-    }
-    if (!call || !result || !result->public_.attempts) {
-        free(call);
+    struct owned_result *result = malloc(sizeof *result);
+    struct lull_policy *own_policy = request->deadline_ms > 0 ? malloc(sizeof *own_policy) : NULL;
+    if (!result || (request->deadline_ms > 0 && !own_policy)) {
         free(result);
+        free(own_policy);
         return LULL_ERR_MEMORY;
     }
-    call->multi = multi;
-    call->client = client;
-    call->request = *request;
-    call->result = &result->public_;
-    call->attempts_size = ATTEMPTS_FIRST;
-    call->policy = policy;
-    if (request->deadline_ms > 0) {
-        call->own_policy = *policy;
-        call->own_policy.deadline_ms = request->deadline_ms;
-        call->policy = &call->own_policy;
+    result->public_ = (struct lull_result){.attempts = result->first};
+    *call = (struct call){
+        .multi = multi,
+        .client = client,
+        .request = *request,
+        .result = &result->public_,
+        .attempts_size = ATTEMPTS_FIRST,
+        .policy = policy,
+        .own_policy = own_policy,
+        .last = call->last,
+    };
+    response_clear(&call->last);
+    if (own_policy) {
+        *own_policy = *policy;
+        own_policy->deadline_ms = request->deadline_ms;
+        call->policy = own_policy;
     }
     call->origin = origin_of(url_of(request));
     call->start_ms = lull_os_mono_ms();
@@ -147,14 +151,21 @@ int call_new(struct call **ret_call, struct lull_multi *multi, struct lull_clien
     lull_random_init(&call->random, client_begin(client, call->origin.key, call->start_ms));
     begin_facts(call);
     begin_trace(call);
-    *ret_call = call; /* due_ms is 0: at once */
-    return LULL_OK;
+    return LULL_OK; /* due_ms is 0: at once */
+}
+
+void call_clean_up(struct call *call)
+{
+    free(call->own_policy);
+    call->own_policy = NULL;
 }
 
 void call_free(struct call *call)
 {
-    response_free(&call->last);
-    free(call);
+    if (call) {
+        response_free(&call->last);
+        free(call);
+    }
 }
 
 static int64_t wall_ms(const struct call *call, int64_t mono_ms)
@@ -183,8 +194,6 @@ static void give_to_sink(struct call *call)
         call->is_last_complete = false;
         call->last_code = CURLE_WRITE_ERROR;
     }
-    free(call->last.body);
-    call->last.body = NULL;
     call->last.body_length = 0;
 }
 
@@ -201,14 +210,14 @@ static void end(struct call *call, const struct lull_verdict *verdict, bool was_
     result->duration_ms = mono_ms - call->start_ms;
     if (call->last.is_head_complete) {
         result->status = call->last.status;
-        result->headers = call->last.headers;
-        result->header_count = call->last.header_count;
+        result->headers = response_copy_headers(&call->last);
+        result->header_count = result->headers ? call->last.header_count : 0;
         result->body = call->last.body;
         result->body_length = call->last.body_length;
         result->is_body_complete = call->is_last_complete;
         result->is_body_cut = call->last.is_body_cut;
-        ((struct owned_result *)result)->text = call->last.text;
-        call->last = (struct response){0};
+        call->last.body = NULL;
+        call->last.body_size = 0;
     }
     call->state = CALL_DONE;
     multi_reschedule(call->multi, call, LULL_NEVER);
@@ -221,9 +230,15 @@ static struct lull_attempt *add_attempt(struct call *call, int64_t mono_ms)
     struct lull_result *result = call->result;
     if (result->attempt_count == call->attempts_size) {
         size_t size = call->attempts_size * 2;
-        struct lull_attempt *moved = realloc(result->attempts, size * sizeof *moved);
+        struct lull_attempt *first = ((struct owned_result *)result)->first;
+        bool is_first = result->attempts == first;
+        struct lull_attempt *moved =
+            realloc(is_first ? NULL : result->attempts, size * sizeof *moved);
         if (!moved) {
             return NULL;
+        }
+        if (is_first) {
+            memcpy(moved, first, sizeof(struct lull_attempt) * ATTEMPTS_FIRST);
         }
         result->attempts = moved;
         call->attempts_size = size;
@@ -274,12 +289,24 @@ static bool is_hedgeable(const struct call *call)
             method == LULL_METHOD_OPTIONS);
 }
 
+struct judgement {
+    struct lull_verdict verdict;
+    struct lull_trace trace; /* only if somebody wants to hear of it */
+};
+
+static void judge(struct call *call, const struct lull_outcome *outcome, int64_t mono_ms,
+                  struct judgement *ret)
+{
+    /* Facts and outcome are made here, within their range. */
+    (void)lull_decide(call->policy, &call->facts, outcome, wall_ms(call, mono_ms), &call->random,
+                      &ret->verdict, call->request.hooks.after_decision ? &ret->trace : NULL);
+}
+
 /* The questions before an attempt: is there time, is the circuit closed, can the target exist? */
 static bool ask_before(struct call *call, int64_t mono_ms, struct lull_breaker_permit *ret_permit)
 {
     struct lull_outcome outcome = {.kind = LULL_OUTCOME_PENDING};
-    struct lull_verdict verdict;
-    struct lull_trace trace;
+    struct judgement judgement;
     *ret_permit = (struct lull_breaker_permit){0};
     call->facts.is_budget_exhausted = false; /* this one has been paid for */
     call->facts.is_circuit_open = false;
@@ -287,17 +314,17 @@ static bool ask_before(struct call *call, int64_t mono_ms, struct lull_breaker_p
         call->facts.is_circuit_open =
             client_ask(call->client, call->origin.key, mono_ms, ret_permit) > 0;
     }
-    if (lull_decide(call->policy, &call->facts, &outcome, wall_ms(call, mono_ms), &call->random,
-                    &verdict, &trace) == LULL_OK &&
-        verdict.kind == LULL_VERDICT_SEND) {
+    judge(call, &outcome, mono_ms, &judgement);
+    if (judgement.verdict.kind == LULL_VERDICT_SEND) {
         return true;
     }
     client_report(call->client, call->origin.key, mono_ms, *ret_permit, LULL_CLASS_CANCELLED, 0,
                   -1);
     if (call->request.hooks.after_decision) {
-        call->request.hooks.after_decision(call->request.hooks.userdata, NULL, &verdict, &trace);
+        call->request.hooks.after_decision(call->request.hooks.userdata, NULL, &judgement.verdict,
+                                           &judgement.trace);
     }
-    end(call, &verdict, false, mono_ms);
+    end(call, &judgement.verdict, false, mono_ms);
     return false;
 }
 
@@ -398,19 +425,6 @@ static bool rewind_body(struct call *call, bool is_read)
     const struct lull_body *body = &call->request.body;
     return body->kind != LULL_BODY_CALLBACK || !is_read ||
            (body->rewind && body->rewind(body->userdata));
-}
-
-struct judgement {
-    struct lull_verdict verdict;
-    struct lull_trace trace;
-};
-
-static void judge(struct call *call, const struct lull_outcome *outcome, int64_t mono_ms,
-                  struct judgement *ret)
-{
-    /* Facts and outcome are made here, within their range. */
-    (void)lull_decide(call->policy, &call->facts, outcome, wall_ms(call, mono_ms), &call->random,
-                      &ret->verdict, &ret->trace);
 }
 
 /* The verdict, told to the destination and checked against its budget and breaker. What the server
@@ -535,10 +549,9 @@ bool call_on_head(struct call *call, struct transfer *transfer)
                                    .status = response->status,
                                    .headers = response->headers,
                                    .header_count = response->header_count};
-    bool is_success =
-        lull_classify(call->policy, LULL_KIND_REQUEST, call->origin.vendor, &outcome).class_ ==
-        LULL_CLASS_SUCCESS;
-    if (!sink->write || !is_success) {
+    if (!sink->write ||
+        lull_classify(call->policy, LULL_KIND_REQUEST, call->origin.vendor, &outcome).class_ !=
+            LULL_CLASS_SUCCESS) {
         return true;
     }
     struct lull_response head = {response->status, response->headers, response->header_count};

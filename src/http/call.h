@@ -28,7 +28,7 @@ struct call {
     struct lull_client *client;
     struct lull_request request;
     const struct lull_policy *policy;
-    struct lull_policy own_policy; /* when the request has a deadline of its own */
+    struct lull_policy *own_policy; /* when the request has a deadline of its own */
     struct origin origin;
     struct lull_facts facts;
     struct lull_random random;
@@ -61,10 +61,12 @@ struct call {
     void *userdata;
 };
 
-/* Errors as for lull_http_perform. */
-int call_new(struct call **ret_call, struct lull_multi *multi, struct lull_client *client,
-             const struct lull_request *request);
-void call_free(struct call *call); /* not its result */
+/* In zeroed memory, or that of a call that was cleaned up, whose buffers it takes over. Errors as
+ * for lull_http_perform. */
+int call_init(struct call *call, struct lull_multi *multi, struct lull_client *client,
+              const struct lull_request *request);
+void call_clean_up(struct call *call); /* not its result */
+void call_free(struct call *call);     /* NULL is fine */
 
 /* The timer has come: start, time out, hedge, or end the wait. */
 void call_on_timer(struct call *call, int64_t mono_ms);

@@ -32,6 +32,7 @@ struct lull_multi {
     size_t transfer_count;
     struct transfer **free_transfers; /* as long as transfers */
     size_t free_count;
+    struct call *spare; /* the memory of the last call, for the next */
     atomic_bool is_any_cancelled;
 };
 
@@ -193,7 +194,9 @@ static void finish(struct lull_multi *multi, struct call *call)
         call->next->previous = call->previous;
     }
     multi->count--;
-    call_free(call);
+    call_clean_up(call);
+    call_free(multi->spare);
+    multi->spare = call;
     on_done(userdata, result);
 }
 
@@ -215,18 +218,19 @@ void lull_multi_destroy(struct lull_multi *multi)
     free(multi->transfers);
     free(multi->free_transfers);
     free(multi->heap);
+    call_free(multi->spare);
     free(multi);
 }
 
 int lull_multi_add(struct lull_multi *multi, const struct lull_request *request,
                    void (*on_done)(void *userdata, struct lull_result *result), void *userdata)
 {
-    struct call *call = NULL;
-    if (!heap_reserve(multi)) {
-        return LULL_ERR_MEMORY;
-    }
-    int error = call_new(&call, multi, multi->client, request);
+    struct call *call = multi->spare ? multi->spare : calloc(1, sizeof *call);
+    multi->spare = NULL;
+    int error = call && heap_reserve(multi) ? call_init(call, multi, multi->client, request)
+                                            : LULL_ERR_MEMORY;
     if (error != LULL_OK) {
+        call_free(call);
         return error;
     }
     call->on_done = on_done;

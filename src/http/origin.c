@@ -31,7 +31,11 @@ struct origin origin_of(const char *url)
     const char *scheme_end = strstr(url, "://");
     bool is_https = scheme_end && scheme_end - url == 5 && strncasecmp(url, "https", 5) == 0;
     const char *authority = scheme_end ? scheme_end + 3 : url;
-    size_t length = strcspn(authority, "/?#\\");
+    size_t length = 0;
+    while (authority[length] != '\0' && authority[length] != '/' && authority[length] != '?' &&
+           authority[length] != '#' && authority[length] != '\\') {
+        length++;
+    }
     for (size_t i = length; i > 0; i--) { /* without user and password */
         if (authority[i - 1] == '@') {
             authority += i;

@@ -98,16 +98,27 @@ static bool add_header(struct response *response, const char *line, size_t lengt
     return true;
 }
 
-static void complete_head(struct response *response)
+/* Names and values stand in the text one behind the other. */
+static void point_into(struct lull_header *headers, size_t count, const char *text)
 {
-    const char *at = response->text;
-    for (size_t i = 0; i < response->header_count; i++) {
-        struct lull_header *header = &response->headers[i];
-        header->name = at;
-        header->value = at + header->name_length;
-        at += header->name_length + header->value_length;
+    for (size_t i = 0; i < count; i++) {
+        headers[i].name = text;
+        headers[i].value = text + headers[i].name_length;
+        text += headers[i].name_length + headers[i].value_length;
     }
-    response->is_head_complete = true;
+}
+
+struct lull_header *response_copy_headers(const struct response *response)
+{
+    size_t size = response->header_count * sizeof(struct lull_header);
+    struct lull_header *copy = size > 0 ? malloc(size + response->text_length) : NULL;
+    if (copy) {
+        char *text = (char *)copy + size;
+        memcpy(copy, response->headers, size);
+        memcpy(text, response->text, response->text_length);
+        point_into(copy, response->header_count, text);
+    }
+    return copy;
 }
 
 bool response_line(struct response *response, const char *line, size_t length)
@@ -129,7 +140,8 @@ bool response_line(struct response *response, const char *line, size_t length)
     if (response->status < 200 && response->status != 101) { /* 100 Continue, 103 Early Hints */
         response_clear(response);
     } else {
-        complete_head(response);
+        point_into(response->headers, response->header_count, response->text);
+        response->is_head_complete = true;
     }
     return true;
 }

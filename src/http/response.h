@@ -39,6 +39,9 @@ void response_free(struct response *response);
 /* One line with its line end. False: no memory. What is over the two limits above is dropped. */
 bool response_line(struct response *response, const char *line, size_t length);
 
+/* The headers with their text, in one piece for free(). NULL: there are none, or no memory. */
+struct lull_header *response_copy_headers(const struct response *response);
+
 /* Keeps up to max bytes in all. False: no memory. */
 bool response_keep(struct response *response, const char *data, size_t length, size_t max);
 
