@@ -198,6 +198,13 @@ struct lull_result {
 
 LULL_API void lull_result_free(struct lull_result *result);
 
+/* The first header of that name, in any case; NULL: there is none. */
+LULL_API const struct lull_header *lull_header_find(const struct lull_header *headers, size_t count,
+                                                    const char *name);
+
+/* Content-Length, or -1 if it is not there or no number. */
+LULL_API int64_t lull_response_length(const struct lull_response *response);
+
 /* ---- blocking ---- */
 
 /* Performs it to its end. 0 and a result, whatever the end; else LULL_ERR_RANGE for a request that

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #define HELD_MAX 1048576
@@ -69,27 +68,13 @@ static bool emit_head(struct fetch_output *output, const struct lull_response *r
     return is_good && emit(output, "\r\n", 2);
 }
 
-static int64_t content_length(const struct lull_response *response)
-{
-    for (size_t i = 0; i < response->header_count; i++) {
-        const struct lull_header *header = &response->headers[i];
-        if (header->name_length == 14 && strncasecmp(header->name, "content-length", 14) == 0 &&
-            header->value_length < 19) {
-            char digits[20] = "";
-            memcpy(digits, header->value, header->value_length);
-            return strtoll(digits, NULL, 10);
-        }
-    }
-    return -1;
-}
-
 static bool begin(void *userdata, const struct lull_response *response, bool is_again)
 {
     struct fetch_output *output = userdata;
     (void)is_again; /* the file is truncated, what is held is dropped; can_restart has agreed */
     output->held_length = 0;
     output->written = 0;
-    output->expected = content_length(response);
+    output->expected = lull_response_length(response);
     output->is_skipped = output->is_failing && response->status >= 300;
     if (output->name && !output->is_skipped) {
         bool is_open = output->file != NULL;

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "lull/http.h"
+
 void response_clear(struct response *response)
 {
     response->status = 0;
@@ -164,22 +166,29 @@ bool response_keep(struct response *response, const char *data, size_t length, s
     return true;
 }
 
-int64_t response_content_length(const struct response *response)
+const struct lull_header *lull_header_find(const struct lull_header *headers, size_t count,
+                                           const char *name)
 {
-    for (size_t i = 0; i < response->header_count; i++) {
-        const struct lull_header *header = &response->headers[i];
-        if (header->name_length != 14 || strncasecmp(header->name, "content-length", 14) != 0) {
-            continue;
+    size_t length = strlen(name);
+    for (size_t i = 0; i < count; i++) {
+        if (headers[i].name_length == length && strncasecmp(headers[i].name, name, length) == 0) {
+            return &headers[i];
         }
-        int64_t length = 0;
-        for (size_t j = 0; j < header->value_length; j++) {
-            int digit = header->value[j] - '0';
-            if (digit < 0 || digit > 9 || length > (INT64_MAX - digit) / 10) {
-                return -1;
-            }
-            length = length * 10 + digit;
-        }
-        return header->value_length > 0 ? length : -1;
     }
-    return -1;
+    return NULL;
+}
+
+int64_t lull_response_length(const struct lull_response *response)
+{
+    const struct lull_header *header =
+        lull_header_find(response->headers, response->header_count, "content-length");
+    int64_t length = header && header->value_length > 0 ? 0 : -1;
+    for (size_t i = 0; header && i < header->value_length; i++) {
+        int digit = header->value[i] - '0';
+        if (digit < 0 || digit > 9 || length > (INT64_MAX - digit) / 10) {
+            return -1;
+        }
+        length = length * 10 + digit;
+    }
+    return length;
 }

@@ -45,7 +45,4 @@ struct lull_header *response_copy_headers(const struct response *response);
 /* Keeps up to max bytes in all. False: no memory. */
 bool response_keep(struct response *response, const char *data, size_t length, size_t max);
 
-/* Content-Length, or -1. */
-int64_t response_content_length(const struct response *response);
-
 #endif

@@ -403,9 +403,10 @@ bool transfer_is_body_complete(const struct transfer *transfer, CURLcode code)
     if (code == CURLE_OK) {
         return true;
     }
+    struct lull_response head = {response->status, response->headers, response->header_count};
     return response->is_head_complete && !transfer->is_sink_refused &&
            (response->status == 204 || response->status == 304 ||
-            response_content_length(response) == response->received);
+            lull_response_length(&head) == response->received);
 }
 
 static bool is_read_method(enum lull_method method)
