@@ -67,8 +67,9 @@ LULL_API void lull_client_destroy(struct lull_client *client);
 /* What the client knows of the destination of this URL, for a status page or a log. */
 struct lull_destination_state {
     enum lull_breaker_state breaker;
-    uint64_t budget_left; /* retries */
-    int64_t p95_us;       /* time to the first byte; -1: not known yet */
+    int64_t breaker_wait_ms; /* it keeps everybody out for so long; 0: ask */
+    uint64_t budget_left;    /* retries */
+    int64_t p95_us;          /* time to the first byte; -1: not known yet */
 };
 
 LULL_API struct lull_destination_state lull_client_inspect(struct lull_client *client,
@@ -221,7 +222,8 @@ struct lull_multi_config {
     /* Finished transfers on your CURLM that are none of ours. NULL: they are passed over. */
     void (*on_other)(void *userdata, CURLMsg *message);
     /* Somebody cancelled on another thread: make your loop call lull_multi_step soon. Not needed
-     * where curl_multi_poll waits, which is woken. Must not block. */
+     * where curl_multi_poll waits, which is woken. Must not block, nor call Lull: the token is
+     * locked meanwhile. */
     void (*wake)(void *userdata);
 };
 
@@ -229,7 +231,8 @@ LULL_API int lull_multi_new(struct lull_multi **ret_multi, struct lull_client *c
                             const struct lull_multi_config *config);
 LULL_API CURLM *lull_multi_curl(struct lull_multi *multi);
 
-/* What is still under way is cancelled, and its on_done called. NULL is fine. */
+/* What is still under way is cancelled, and its on_done called. Before curl_multi_cleanup of your
+ * own CURLM, and that before the end of the loop that it reports to. NULL is fine. */
 LULL_API void lull_multi_destroy(struct lull_multi *multi);
 
 /* Takes it on; it starts in the next lull_multi_step, and so on_done, which gets the result to
@@ -248,7 +251,8 @@ LULL_API size_t lull_multi_count(const struct lull_multi *multi);
 
 /* ---- cancelling from another thread ---- */
 
-/* One token can stop many requests, now and later. It must outlive them. */
+/* One token can stop many requests, now and later. It must outlive them. A signal takes a lock, so
+ * it comes from a thread, not from a signal handler. */
 LULL_API struct lull_cancel *lull_cancel_new(void); /* NULL: no memory */
 LULL_API void lull_cancel_signal(struct lull_cancel *cancel);
 LULL_API void lull_cancel_destroy(struct lull_cancel *cancel);

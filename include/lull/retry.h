@@ -27,8 +27,9 @@ struct lull_retry {
     struct lull_verdict verdict; /* the last one: why it was or was not retried */
 };
 
-/* Begins an operation at now_ms. The policy is copied; its kind does not matter. Errors are those
- * of lull_policy_validate. */
+/* Begins an operation at now_ms, of a clock that is the same for all calls; with a deadline, one
+ * that does not step (lull_os_mono_ms) serves better than the wall's. The policy is copied; its
+ * kind does not matter. Errors are those of lull_policy_validate. */
 LULL_API int lull_retry_init(struct lull_retry *retry, const struct lull_policy *policy,
                              uint64_t seed, int64_t now_ms);
 

@@ -241,6 +241,7 @@ struct lull_destination_state lull_client_inspect(struct lull_client *client, co
     struct lull_destination *destination = enter(client, origin_of(url).key, mono_ms);
     struct lull_destination_state state = {
         .breaker = lull_breaker_tick(&destination->breaker, mono_ms, &client->random),
+        .breaker_wait_ms = lull_breaker_wait(&destination->breaker, mono_ms, &client->random),
         .budget_left = lull_budget_left(&destination->budget, mono_ms),
         .p95_us = lull_latency_percentile(&destination->latency, 950, 1),
     };
