@@ -5,6 +5,7 @@
 #   make fuzz       60 s for each parser of outside bytes make lint      format, clang-tidy, cppcheck
 #   make coverage   lines of the core that tests reach    make install   under PREFIX (/usr/local)
 #   make figures    bench, and its figures into the README make format   the sources, in place
+#   make compare    the same faults through curl, wget and lull, into docs/fetch-comparison.md
 
 # The libraries go to PREFIX/lib, where the loader and pkg-config look; what Meson would choose depends
 # on which packages are installed.
@@ -13,7 +14,7 @@ FUZZ_SECONDS ?= 60
 PYTHON = /usr/bin/python3
 MESON = /usr/bin/meson
 
-.PHONY: run build test bench figures fuzz lint format coverage install clean
+.PHONY: run build test bench compare figures fuzz lint format coverage install clean
 
 run: build
 	build/lull explain --status 429 --header 'Retry-After: 120' --attempt 2 --ttl 3600
@@ -27,13 +28,17 @@ test:
 	@scripts/install-packages build test
 	@test -f build/build.ninja || $(MESON) setup build --prefix=$(PREFIX) --libdir=lib
 	@test -f build-test/build.ninja || CC=gcc $(MESON) setup build-test \
-	    --buildtype=debugoptimized -Dtests=true -Dbench=true -Db_sanitize=address,undefined
-	@test -f build-clang/build.ninja || CC=clang $(MESON) setup build-clang \
-	    --buildtype=debugoptimized -Dtests=true -Dbench=true -Dfuzz=true -Db_lundef=false \
+	    --buildtype=debugoptimized -Dtests=true -Dbench=true -Dexamples=true \
 	    -Db_sanitize=address,undefined
+	@test -f build-clang/build.ninja || CC=clang $(MESON) setup build-clang \
+	    --buildtype=debugoptimized -Dtests=true -Dbench=true -Dexamples=true -Dfuzz=true \
+	    -Db_lundef=false -Db_sanitize=address,undefined
+	@test -f build-tsan/build.ninja || CC=clang $(MESON) setup build-tsan \
+	    --buildtype=debugoptimized -Dtests=true -Db_lundef=false -Db_sanitize=thread
 	@ninja -C build
 	@ninja -C build-test
 	@ninja -C build-clang
+	@ninja -C build-tsan tests/stress_client
 	@$(PYTHON) tests/run.py
 
 bench:
@@ -41,6 +46,11 @@ bench:
 	@test -f build-bench/build.ninja || $(MESON) setup build-bench -Dbench=true
 	@ninja -C build-bench >/dev/null
 	@bench/run
+
+compare: build
+	@scripts/install-packages test
+	@PYTHONDONTWRITEBYTECODE=1 LULL_PROGRAM=$(CURDIR)/build/lull \
+	    $(PYTHON) tests/integration/compare.py --write
 
 figures:
 	@$(MAKE) --no-print-directory bench | $(PYTHON) bench/readme.py
@@ -75,4 +85,4 @@ install: build
 	@test -n "$(DESTDIR)" || test "$$(id -u)" -ne 0 || ldconfig
 
 clean:
-	rm -rf build build-test build-clang build-bench build-fuzz build-lint build-coverage
+	rm -rf build build-test build-clang build-tsan build-bench build-fuzz build-lint build-coverage

@@ -2,7 +2,8 @@
 """Runs every suite and adds them up: the last line is `N passed, N failed, N skipped`.
 
 The C suites run in both sanitizer builds (gcc in build-test, clang in build-clang), each fuzz target
-for a moment, and then the Python suites. A suite that dies counts as one failure.
+for a moment, the threads of the client in build-tsan, and then the Python suites. A suite that dies
+counts as one failure.
 """
 
 import os
@@ -15,6 +16,7 @@ import xml.etree.ElementTree as ElementTree
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FUZZ_RUNS = 20000
 TIMEOUT_S = 300
+INTEGRATION_TIMEOUT_S = 600
 
 ENVIRONMENT = dict(
     os.environ,
@@ -52,20 +54,20 @@ def executables(folder, prefix):
     return sorted(p for p in folder.glob(prefix + "*") if p.is_file() and os.access(p, os.X_OK))
 
 
-def run(command, **environment):
+def run(command, timeout_s=TIMEOUT_S, **environment):
     """Runs to the end and returns (exit code, output); a hang is a failure."""
     try:
         done = subprocess.run(command, env={**ENVIRONMENT, **environment}, cwd=ROOT, text=True,
-                              errors="replace", timeout=TIMEOUT_S,
+                              errors="replace", timeout=timeout_s,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         return done.returncode, done.stdout
     except subprocess.TimeoutExpired as late:
-        return -1, f"{late.stdout or ''}\nno end after {TIMEOUT_S} s"
+        return -1, f"{late.stdout or ''}\nno end after {timeout_s} s"
 
 
-def run_with_junit(totals, name, command, report, **environment):
+def run_with_junit(totals, name, command, report, timeout_s=TIMEOUT_S, **environment):
     """One suite that writes a JUnit report; prints its output if anything is wrong."""
-    code, output = run(command, **environment)
+    code, output = run(command, timeout_s, **environment)
     failed_before = totals.failed
     try:
         count = totals.add_junit(report)
@@ -97,6 +99,16 @@ def run_fuzz_smoke(totals, folder):
             print(output, flush=True)
 
 
+def run_stress(totals):
+    """Many threads on one client, under the thread sanitizer: one test."""
+    program = ROOT / "build-tsan" / "tests" / "stress_client"
+    code, output = run([str(program)], TSAN_OPTIONS="halt_on_error=1")
+    totals.add_one(code == 0)
+    print(f"{'ok  ' if code == 0 else 'FAIL'} build-tsan/stress_client (1)", flush=True)
+    if code != 0:
+        print(output, flush=True)
+
+
 def main():
     totals = Totals()
     with tempfile.TemporaryDirectory() as name:
@@ -104,11 +116,13 @@ def main():
         run_c_suites(totals, "build-test", folder)
         run_c_suites(totals, "build-clang", folder)
         run_fuzz_smoke(totals, folder)
-        for suite in ("cli", "house"):
+        run_stress(totals)
+        for suite in ("cli", "house", "examples", "integration"):
             report = folder / f"{suite}.xml"
             run_with_junit(totals, suite,
                            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
-                            f"--junitxml={report}", f"tests/{suite}"], report)
+                            f"--junitxml={report}", f"tests/{suite}"], report,
+                           INTEGRATION_TIMEOUT_S if suite == "integration" else TIMEOUT_S)
     print(f"{totals.passed} passed, {totals.failed} failed, {totals.skipped} skipped")
     is_bad = totals.failed or not totals.passed or (os.environ.get("CI") and totals.skipped)
     return 1 if is_bad else 0

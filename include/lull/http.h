@@ -161,15 +161,16 @@ struct lull_request {
     const struct lull_policy *policy; /* default the client's */
     const char *idempotency_key;      /* sent as Idempotency-Key; lets a POST be retried (C9) */
     bool is_repeatable;               /* it is safe to repeat, whatever the method */
-    bool is_hedged;                   /* GET, HEAD and OPTIONS: a second one if it is slow */
-    int64_t deadline_ms;              /* for all of it; 0: the policy's */
-    int64_t timeout_ms;               /* one attempt                       default 0: none */
-    int64_t connect_timeout_ms;       /* without easy                      default 10,000 */
-    int64_t idle_timeout_ms;          /* without easy: no byte either way  default 30,000 */
-    uint32_t incoming_attempt;        /* lull_incoming_attempt (H4)        default 0: unknown */
-    const char *traceparent;          /* of the caller; "": begin a trace; NULL: none (L5) */
-    const char *tracestate;           /* sent along with it */
-    struct lull_cancel *cancel;       /* NULL: cannot be cancelled */
+    bool is_hedged; /* GET, HEAD and OPTIONS: a second one if it is slow; with easy, say the method
+                     */
+    int64_t deadline_ms;        /* for all of it; 0: the policy's */
+    int64_t timeout_ms;         /* one attempt                       default 0: none */
+    int64_t connect_timeout_ms; /* without easy                      default 10,000 */
+    int64_t idle_timeout_ms;    /* without easy: no byte either way  default 30,000 */
+    uint32_t incoming_attempt;  /* lull_incoming_attempt (H4)        default 0: unknown */
+    const char *traceparent;    /* of the caller; "": begin a trace; NULL: none (L5) */
+    const char *tracestate;     /* sent along with it */
+    struct lull_cancel *cancel; /* NULL: cannot be cancelled */
     struct lull_sink sink;
     size_t body_max; /* kept in the result                default 16 MiB */
     struct lull_hooks hooks;

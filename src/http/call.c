@@ -145,7 +145,7 @@ int call_init(struct call *call, struct lull_multi *multi, struct lull_client *c
         own_policy->deadline_ms = request->deadline_ms;
         call->policy = own_policy;
     }
-    call->origin = origin_of(url_of(request));
+    call->origin = multi_origin(multi, url_of(request));
     call->start_ms = lull_os_mono_ms();
     call->start_wall_ms = lull_os_now_ms();
     lull_random_init(&call->random, client_begin(client, call->origin.key, call->start_ms));
@@ -448,7 +448,7 @@ static void judge_with_restraint(struct call *call, struct transfer *transfer,
     bool is_success = ret->verdict.class_ == LULL_CLASS_SUCCESS;
     client_report(client, key, mono_ms, transfer->permit, ret->verdict.class_, retry_after_ms,
                   is_success ? latency_us(transfer) : -1);
-    if (ret->verdict.kind != LULL_VERDICT_RETRY) {
+    if (ret->verdict.kind != LULL_VERDICT_RETRY || call->is_stopping) {
         return;
     }
     client_inspect_for_retry(client, key, mono_ms, was_timeout, &call->facts);
@@ -523,6 +523,12 @@ void call_on_end(struct call *call, struct transfer *transfer, CURLcode code, in
     transfer->response = swapped;
     call->transfers[transfer == call->transfers[1]] = NULL;
     multi_stop(call->multi, transfer);
+    if (judgement.verdict.kind == LULL_VERDICT_RETRY && call->is_stopping) {
+        judgement.verdict.kind = LULL_VERDICT_GIVE_UP;
+        judgement.verdict.reason = LULL_REASON_CANCELLED;
+        attempt->reason = LULL_REASON_CANCELLED;
+        attempt->delay_ms = 0;
+    }
     if (call->request.hooks.after_decision) {
         call->request.hooks.after_decision(call->request.hooks.userdata, attempt,
                                            &judgement.verdict, &judgement.trace);
@@ -606,13 +612,10 @@ void call_on_timer(struct call *call, int64_t mono_ms)
 
 void call_on_cancel(struct call *call, int64_t mono_ms)
 {
+    call->is_stopping = true;
     if (call->state == CALL_RUNNING) {
         stop_running(call, CURLE_ABORTED_BY_CALLBACK, mono_ms);
-        if (call->state != CALL_WAITING) {
-            return; /* a status that stands for a body that broke off could still be retried */
-        }
-    }
-    if (call->state != CALL_DONE) {
+    } else if (call->state != CALL_DONE) {
         struct lull_verdict verdict = {LULL_VERDICT_GIVE_UP, .reason = LULL_REASON_CANCELLED};
         end(call, &verdict, false, mono_ms);
     }

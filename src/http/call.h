@@ -41,6 +41,7 @@ struct call {
     struct response last;          /* of the attempt before, to give back if it was the last */
     CURLcode last_code;
     bool is_last_complete;
+    bool is_stopping; /* cancelled: whatever comes of it, it is not retried */
     bool is_sink_begun;
     bool is_sink_written;
     struct lull_result *result;

@@ -5,8 +5,9 @@ enum lull_transport curl_transport(CURLcode code, bool is_sent)
 {
     switch (code) {
     case CURLE_URL_MALFORMAT:
-    case CURLE_UNSUPPORTED_PROTOCOL:
         return LULL_TRANSPORT_MALFORMED_URL;
+    case CURLE_UNSUPPORTED_PROTOCOL: /* of the URL; or an answer that is no HTTP/1 */
+        return is_sent ? LULL_TRANSPORT_PROTOCOL : LULL_TRANSPORT_MALFORMED_URL;
     case CURLE_COULDNT_RESOLVE_HOST: /* libcurl does not tell "no such name" from "not now" */
     case CURLE_COULDNT_RESOLVE_PROXY:
         return LULL_TRANSPORT_DNS;

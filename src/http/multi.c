@@ -11,6 +11,7 @@
 #include "multi.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "cancel.h"
 #include "client.h"
@@ -32,7 +33,10 @@ struct lull_multi {
     size_t transfer_count;
     struct transfer **free_transfers; /* as long as transfers */
     size_t free_count;
-    struct call *spare; /* the memory of the last call, for the next */
+    bool is_fresh; /* a transfer was started */
+    char last_url[256];
+    struct origin last_origin; /* of last_url */
+    struct call *spare;        /* the memory of the last call, for the next */
     atomic_bool is_any_cancelled;
 };
 
@@ -132,6 +136,7 @@ struct transfer *multi_start(struct lull_multi *multi, struct call *call, bool i
     transfer->started_ms = mono_ms;
     if (transfer_prepare(transfer, call, is_hedge) &&
         curl_multi_add_handle(multi->curl, transfer->easy) == CURLM_OK) {
+        multi->is_fresh = true;
         return transfer;
     }
     transfer_release(transfer);
@@ -144,6 +149,27 @@ void multi_stop(struct lull_multi *multi, struct transfer *transfer)
     (void)curl_multi_remove_handle(multi->curl, transfer->easy);
     transfer_release(transfer);
     multi->free_transfers[multi->free_count++] = transfer;
+}
+
+bool multi_take_fresh(struct lull_multi *multi)
+{
+    bool is_fresh = multi->is_fresh;
+    multi->is_fresh = false;
+    return is_fresh;
+}
+
+struct origin multi_origin(struct lull_multi *multi, const char *url)
+{
+    if (strcmp(url, multi->last_url) == 0 && *url) {
+        return multi->last_origin;
+    }
+    size_t length = strlen(url);
+    multi->last_origin = origin_of(url);
+    multi->last_url[0] = '\0';
+    if (length < sizeof multi->last_url) {
+        memcpy(multi->last_url, url, length + 1);
+    }
+    return multi->last_origin;
 }
 
 /* ---- its life ---- */

@@ -1,6 +1,7 @@
 /* perform - a call to its end, on the caller's thread. SPDX-License-Identifier: MIT */
 #include "client.h"
 #include "lull/error.h"
+#include "multi.h"
 
 /* How long one poll may last; a cancel wakes it, so this is only for what nobody foresaw. */
 #define POLL_MAX_MS 10000
@@ -28,7 +29,8 @@ int lull_http_perform(struct lull_client *client, const struct lull_request *req
             break;
         }
         int poll_ms = wait_ms >= 0 && wait_ms < POLL_MAX_MS ? (int)wait_ms : POLL_MAX_MS;
-        if (curl_multi_poll(curl, NULL, 0, poll_ms, NULL) != CURLM_OK ||
+        bool is_poll_due = !multi_take_fresh(multi); /* a fresh one has something to say first */
+        if ((is_poll_due && curl_multi_poll(curl, NULL, 0, poll_ms, NULL) != CURLM_OK) ||
             curl_multi_perform(curl, &running) != CURLM_OK) {
             error = LULL_ERR_MEMORY; /* what else there is would be our own mistake */
         }

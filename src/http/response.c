@@ -66,7 +66,8 @@ static unsigned read_status(const char *line, size_t length)
 static bool add_header(struct response *response, const char *line, size_t length)
 {
     const char *colon = memchr(line, ':', length);
-    if (!colon || colon == line || response->header_count >= RESPONSE_HEADERS_MAX ||
+    if (!colon || colon == line || *line == ' ' || *line == '\t' ||
+        response->header_count >= RESPONSE_HEADERS_MAX ||
         response->text_length + length > RESPONSE_HEADER_BYTES_MAX) {
         return true;
     }

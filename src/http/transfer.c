@@ -82,16 +82,32 @@ static int on_send(void *userdata, char *remote_ip, char *local_ip, int remote_p
     return CURL_PREREQFUNC_OK;
 }
 
-/* libcurl has no other way to say that a stream was refused. If its words change, the outcome falls
- * back to `reset`, which is the careful side. */
-static int on_debug(CURL *easy, curl_infotype type, char *text, size_t length, void *userdata)
+/* The number behind a word of libcurl's debug text, or 0. */
+static unsigned number_after(const char *text, const char *word)
 {
-    static const char words[] = "REFUSED_STREAM";
+    const char *at = strstr(text, word);
+    return at ? (unsigned)strtoul(at + strlen(word), NULL, 10) : 0;
+}
+
+/* libcurl has no other way to say that an HTTP/2 peer did not process a stream. If its words
+ * change, the outcome falls back to `reset` or `protocol`, which is the careful side. */
+static int on_debug(CURL *easy, curl_infotype type, char *data, size_t length, void *userdata)
+{
     struct transfer *transfer = userdata;
+    char text[96];
     (void)easy;
-    if (type == CURLINFO_TEXT && length >= sizeof words - 1 &&
-        memcmp(text, words, sizeof words - 1) == 0) {
+    if (type != CURLINFO_TEXT) {
+        return 0;
+    }
+    length = length < sizeof text ? length : sizeof text - 1;
+    memcpy(text, data, length);
+    text[length] = '\0';
+    if (strncmp(text, "REFUSED_STREAM", 14) == 0) {
         transfer->is_stream_refused = true;
+    } else if (strncmp(text, "Using Stream ID: ", 17) == 0) {
+        transfer->stream_id = number_after(text, "ID: ");
+    } else if (strstr(text, "GOAWAY") && strstr(text, "last_stream=")) {
+        transfer->is_below_goaway = transfer->stream_id > number_after(text, "last_stream=");
     }
     return 0;
 }
@@ -211,6 +227,9 @@ static void set_request(struct transfer *transfer, const struct call *call)
         set(transfer, CURLOPT_DEBUGFUNCTION, on_debug);
         set(transfer, CURLOPT_DEBUGDATA, transfer);
         set(transfer, CURLOPT_VERBOSE, 1L);
+        /* On a connection that was used before, curl does not say it, and after a refusal the old
+         * connection is the wrong place anyway. */
+        set(transfer, CURLOPT_FRESH_CONNECT, call->facts.attempt > 1 ? 1L : 0L);
     }
     if (request->hooks.configure) {
         request->hooks.configure(request->hooks.userdata, transfer->easy);
@@ -333,6 +352,8 @@ bool transfer_prepare(struct transfer *transfer, struct call *call, bool is_hedg
     transfer->is_sent = false;
     transfer->is_repeat_stopped = false;
     transfer->is_stream_refused = false;
+    transfer->is_below_goaway = false;
+    transfer->stream_id = 0;
     transfer->is_answered = false;
     transfer->is_body_read = false;
     transfer->is_streaming = false;
@@ -373,6 +394,12 @@ void transfer_release(struct transfer *transfer)
         set(transfer, CURLOPT_PREREQFUNCTION, NULL);
         set(transfer, CURLOPT_PREREQDATA, NULL);
         set(transfer, CURLOPT_PRIVATE, NULL);
+        if (transfer->call->request.body.kind >= LULL_BODY_FILE) {
+            set(transfer, CURLOPT_READFUNCTION, NULL);
+            set(transfer, CURLOPT_READDATA, NULL);
+            set(transfer, CURLOPT_SEEKFUNCTION, NULL);
+            set(transfer, CURLOPT_SEEKDATA, NULL);
+        }
         if (transfer->own_headers) {
             set(transfer, CURLOPT_HTTPHEADER, (struct curl_slist *)transfer->call->request.headers);
         }
@@ -442,6 +469,8 @@ struct lull_outcome transfer_outcome(const struct transfer *transfer, CURLcode c
             .body = response->body,
             .body_length = response->body_length,
         };
+    } else if (transfer->is_below_goaway) {
+        outcome.transport = LULL_TRANSPORT_GOAWAY;
     } else if (transfer->is_repeat_stopped) {
         outcome.transport =
             transfer->is_stream_refused ? LULL_TRANSPORT_REFUSED_STREAM : LULL_TRANSPORT_RESET;

@@ -25,6 +25,8 @@ struct transfer {
     bool is_sent;                   /* curl was about to write the request */
     bool is_repeat_stopped;         /* curl wanted to send it again by itself, and was not let */
     bool is_stream_refused;         /* because the HTTP/2 peer had not processed it */
+    bool is_below_goaway;           /* the same, by a GOAWAY with a smaller last stream */
+    unsigned stream_id;             /* HTTP/2, where it is known; else 0 */
     bool is_answered;               /* a line of a response came since it was sent */
     bool is_body_read;              /* at least a byte of the request's body was asked for */
     bool is_streaming;              /* the response goes to the caller's sink */

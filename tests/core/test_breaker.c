@@ -239,6 +239,35 @@ static void test_K1_ranges(void **state)
     assert_string_equal(lull_breaker_state_to_string(LULL_BREAKER_SLOW_START), "slow_start");
 }
 
+/* Every class, so that a new one must be thought of here. */
+static void test_K1_result_of_a_class(void **state)
+{
+    (void)state;
+    static const struct {
+        enum lull_class class_;
+        enum lull_breaker_result result;
+    } cases[] = {
+        {LULL_CLASS_PENDING, LULL_BREAKER_IGNORED},
+        {LULL_CLASS_SUCCESS, LULL_BREAKER_SUCCESS},
+        {LULL_CLASS_THROTTLED, LULL_BREAKER_THROTTLED},
+        {LULL_CLASS_UNAVAILABLE, LULL_BREAKER_UNAVAILABLE},
+        {LULL_CLASS_SERVER_ERROR, LULL_BREAKER_FAILED},
+        {LULL_CLASS_TRANSPORT, LULL_BREAKER_TRANSPORT},
+        {LULL_CLASS_AUTH_SUSPECT, LULL_BREAKER_THROTTLED},
+        {LULL_CLASS_AUTH, LULL_BREAKER_SUCCESS}, /* an answer, in health */
+        {LULL_CLASS_GONE, LULL_BREAKER_SUCCESS},
+        {LULL_CLASS_TOO_LARGE, LULL_BREAKER_SUCCESS},
+        {LULL_CLASS_REJECTED, LULL_BREAKER_SUCCESS},
+        {LULL_CLASS_INVALID_TARGET, LULL_BREAKER_IGNORED},
+        {LULL_CLASS_CANCELLED, LULL_BREAKER_IGNORED},
+    };
+    assert_int_equal(sizeof cases / sizeof cases[0], LULL_CLASSES);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(cases[i].class_, i);
+        assert_int_equal(lull_breaker_result_of(cases[i].class_), cases[i].result);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +281,7 @@ int main(void)
         cmocka_unit_test(test_K3_failure_in_slow_start_opens_again),
         cmocka_unit_test(test_K3_cancelled_probe_makes_room_for_another),
         cmocka_unit_test(test_K3_a_probe_answered_5xx_opens_again),
+        cmocka_unit_test(test_K1_result_of_a_class),
         cmocka_unit_test(test_K1_ranges),
     };
     return cmocka_run_group_tests_name("breaker", tests, NULL, NULL);

@@ -76,6 +76,8 @@ static void check_delay(const struct question *question, int64_t min_ms, int64_t
 FACT(attempt_2, facts->attempt = 2)
 FACT(attempt_5, facts->attempt = 5)
 FACT(attempt_6, facts->attempt = 6)
+FACT(body_spent, facts->is_body_spent = true)
+FACT(post_body_spent, facts->is_body_spent = true; facts->method = LULL_METHOD_POST)
 FACT(fcm, facts->vendor = LULL_VENDOR_FCM)
 FACT(mozilla, facts->vendor = LULL_VENDOR_MOZILLA)
 FACT(invalid_host, facts->vendor = LULL_VENDOR_INVALID)
@@ -456,6 +458,28 @@ static void test_K6_a_paused_key_burns_no_attempt(void **state)
     assert_in_range(ask(&immediate, NULL).delay_ms, 0, 2000);
 }
 
+/* A body that was read from a source without a way back cannot be sent again. */
+static void test_H1_a_spent_body_ends_it(void **state)
+{
+    (void)state;
+    check(&(struct question){.policy = "client", .status = 503, .change = body_spent},
+          LULL_VERDICT_GIVE_UP, LULL_REASON_BODY_SPENT);
+    check(&(struct question){.policy = "client",
+                             .transport = LULL_TRANSPORT_REFUSED,
+                             .change = post_body_spent},
+          LULL_VERDICT_GIVE_UP, LULL_REASON_BODY_SPENT);
+    /* where it would have ended anyway, the reason is that */
+    check(&(struct question){.policy = "client",
+                             .transport = LULL_TRANSPORT_RESET,
+                             .change = post_body_spent},
+          LULL_VERDICT_GIVE_UP, LULL_REASON_NOT_IDEMPOTENT);
+    check(&(struct question){.policy = "client", .status = 400, .change = body_spent},
+          LULL_VERDICT_GIVE_UP, LULL_REASON_REJECTED);
+    check(&(struct question){.policy = "client", .status = 200, .change = body_spent},
+          LULL_VERDICT_DELIVERED, LULL_REASON_DELIVERED);
+    assert_string_equal(lull_reason_to_string(LULL_REASON_BODY_SPENT), "body_spent");
+}
+
 static void test_G4_G7_K5_restraint(void **state)
 {
     (void)state;
@@ -590,6 +614,7 @@ int main(void)
         cmocka_unit_test(test_P3_holds_outlive_the_message),
         cmocka_unit_test(test_S6_invalid_is_gone),
         cmocka_unit_test(test_K6_a_paused_key_burns_no_attempt),
+        cmocka_unit_test(test_H1_a_spent_body_ends_it),
         cmocka_unit_test(test_G4_G7_K5_restraint),
         cmocka_unit_test(test_T2_K5_before_the_first_attempt),
         cmocka_unit_test(test_C10_asks_decide_the_kind_of_end),

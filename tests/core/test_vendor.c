@@ -83,6 +83,7 @@ static void test_K4_names_and_status_pages(void **state)
     assert_true(strlen(lull_vendor_table_version()) > 0);
     assert_true(strlen(lull_version()) > 0);
     assert_string_equal(lull_error_to_string(LULL_ERR_FULL), "full");
+    assert_string_equal(lull_error_to_string(LULL_ERR_MEMORY), "memory");
     assert_string_equal(lull_error_to_string(-99), "other");
 }
 
