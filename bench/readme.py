@@ -35,7 +35,7 @@ eight headers, {unavailable} ns for a 503 with an HTTP-date. Reading `Retry-Afte
 
 def pacing(text):
     rows = []
-    for scenario in text[text.index("bench/pace"):].split("\n\n")[1:]:
+    for scenario in text[text.index("bench/pace"):text.index("bench/storm")].strip().split("\n\n")[1:]:
         name, *controllers = scenario.strip().split("\n")
         cells = [" ×, ".join(find(r"([\d.]+) \([\d.]+\) x ideal +([\d.]+) %", line)) + " %"
                  for line in controllers[:4]]
@@ -51,6 +51,44 @@ burst of 50 and answers 429 beyond. Drain time over the ideal, and refusals per 
 """
 
 
+def requests(text):
+    def ratio(name):
+        block = text[text.index(f"bench/http, {name}:"):]
+        return find(r"curl_easy_perform +([\d.]+) us[^\n]*\n[^\n]*own handle +[\d.]+ us +([\d.]+) x", block)
+
+    (us, h2), (_, h1), (plain_us, plain) = (ratio(name) for name in (
+        "HTTPS, HTTP/2", "HTTPS, HTTP/1.1", "plain HTTP/1.1"))
+    return f"""\
+**A request that succeeds** (`lull_http_perform`, on a handle of the caller's) takes {h2} times
+`curl_easy_perform` over HTTPS with HTTP/2 ({us} µs), {h1} times with HTTP/1.1, and {plain} times
+without TLS ({plain_us} µs), all on loopback.
+"""
+
+
+def storm(text):
+    block = text[text.index("bench/storm"):]
+    rows = re.findall(r"^(curl|lull)(.*?) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+) +([\d.]+) s$", block,
+                      re.MULTILINE)
+    if len(rows) != 3:
+        sys.exit("bench/readme.py: the storm has not its three rows")
+    names = {"curl": "`curl{} --retry-all-errors`", "lull": "`lull fetch --retries 5 --policy '{}'`"}
+    table = "\n".join(
+        f"| {names[tool].format(rest if tool == 'curl' else rest.strip())} | {delivered} | {total} "
+        f"| {outage} | {after} | {after_1s} |"
+        for tool, rest, delivered, total, outage, _, after, after_1s, _ in rows)
+    return f"""\
+**A storm**: 1,000 clients, each a process, to a server that answers all of them 503 at once, goes on
+so for 10 s, and then is well again. Peaks of requests:
+
+| client | delivered | requests | in 100 ms of the outage | in 100 ms after it | in 1 s after it |
+|---|---|---|---|---|---|
+{table}
+
+With full jitter `base=1s` waits half as long as curl in the mean, and more clients run out of
+retries; `base=2s` waits as long.
+"""
+
+
 def main():
     text = sys.stdin.read()
     sys.stdout.write(text)
@@ -58,7 +96,8 @@ def main():
         sys.exit("bench/readme.py: a target was missed; the README stays as it is")
     before, rest = README.read_text().split(BEGIN)
     after = rest.split(END)[1]
-    README.write_text(before + BEGIN + "\n" + decisions(text) + "\n" + pacing(text) + "\n" + END + after)
+    README.write_text(before + BEGIN + "\n" + "\n".join(
+        part(text) for part in (decisions, requests, storm, pacing)) + "\n" + END + after)
 
 
 if __name__ == "__main__":

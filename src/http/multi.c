@@ -151,11 +151,11 @@ void multi_stop(struct lull_multi *multi, struct transfer *transfer)
     multi->free_transfers[multi->free_count++] = transfer;
 }
 
-bool multi_take_fresh(struct lull_multi *multi)
+size_t multi_take_fresh(struct lull_multi *multi)
 {
-    bool is_fresh = multi->is_fresh;
+    size_t out = multi->is_fresh ? multi->transfer_count - multi->free_count : 0;
     multi->is_fresh = false;
-    return is_fresh;
+    return out;
 }
 
 struct origin multi_origin(struct lull_multi *multi, const char *url)

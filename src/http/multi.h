@@ -17,8 +17,8 @@ void multi_reschedule(struct lull_multi *multi, struct call *call, int64_t due_m
 /* Which destination the URL belongs to. Remembers the last one: most programs have few. */
 struct origin multi_origin(struct lull_multi *multi, const char *url);
 
-/* Has a transfer been started since this was last asked? Then curl can go on without a poll. */
-bool multi_take_fresh(struct lull_multi *multi);
+/* How many transfers are out, if one was started since this was last asked; else 0. */
+size_t multi_take_fresh(struct lull_multi *multi);
 
 /* From any thread: some call of it was cancelled. */
 void multi_wake(struct lull_multi *multi);

@@ -11,6 +11,24 @@ static void keep_result(void *userdata, struct lull_result *result)
     *(struct lull_result **)userdata = result;
 }
 
+/* Lets curl work, until there may be news. What has just been started is sent without a poll, since
+ * it has something to say first. */
+static bool drive(struct lull_multi *multi, int64_t wait_ms)
+{
+    CURLM *curl = lull_multi_curl(multi);
+    int poll_ms = wait_ms >= 0 && wait_ms < POLL_MAX_MS ? (int)wait_ms : POLL_MAX_MS;
+    int running = 0;
+    size_t out = multi_take_fresh(multi);
+    if (out > 0) {
+        bool is_good = curl_multi_perform(curl, &running) == CURLM_OK;
+        if (!is_good || (size_t)running < out) {
+            return is_good; /* one has ended already: there is news */
+        }
+    }
+    return curl_multi_poll(curl, NULL, 0, poll_ms, NULL) == CURLM_OK &&
+           curl_multi_perform(curl, &running) == CURLM_OK;
+}
+
 int lull_http_perform(struct lull_client *client, const struct lull_request *request,
                       struct lull_result **ret_result)
 {
@@ -21,17 +39,12 @@ int lull_http_perform(struct lull_client *client, const struct lull_request *req
         return error;
     }
     error = lull_multi_add(multi, request, keep_result, &result);
-    CURLM *curl = lull_multi_curl(multi);
     while (error == LULL_OK) {
-        int running = 0;
         int64_t wait_ms = lull_multi_step(multi);
         if (result) {
             break;
         }
-        int poll_ms = wait_ms >= 0 && wait_ms < POLL_MAX_MS ? (int)wait_ms : POLL_MAX_MS;
-        bool is_poll_due = !multi_take_fresh(multi); /* a fresh one has something to say first */
-        if ((is_poll_due && curl_multi_poll(curl, NULL, 0, poll_ms, NULL) != CURLM_OK) ||
-            curl_multi_perform(curl, &running) != CURLM_OK) {
+        if (!drive(multi, wait_ms)) {
             error = LULL_ERR_MEMORY; /* what else there is would be our own mistake */
         }
     }

@@ -392,7 +392,6 @@ void transfer_release(struct transfer *transfer)
         set(transfer, CURLOPT_WRITEFUNCTION, NULL);
         set(transfer, CURLOPT_WRITEDATA, NULL);
         set(transfer, CURLOPT_PREREQFUNCTION, NULL);
-        set(transfer, CURLOPT_PREREQDATA, NULL);
         set(transfer, CURLOPT_PRIVATE, NULL);
         if (transfer->call->request.body.kind >= LULL_BODY_FILE) {
             set(transfer, CURLOPT_READFUNCTION, NULL);
