@@ -64,7 +64,7 @@ fuzz:
 
 lint:
 	@scripts/install-packages build lint
-	@test -f build-lint/build.ninja || CC=clang $(MESON) setup build-lint -Dtests=true -Dbench=true
+	@test -f build-lint/build.ninja || CC=clang $(MESON) setup build-lint -Dtests=true -Dbench=true -Dexamples=true
 	@ninja -C build-lint >/dev/null
 	@scripts/lint build-lint
 

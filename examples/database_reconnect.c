@@ -144,8 +144,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "database_reconnect: %s: %s\n", error.field, error.text);
         return 2;
     }
-    int port = atoi(argv[2]);
-    int writes = argc > 3 ? atoi(argv[3]) : 1;
+    int port = (int)strtol(argv[2], NULL, 10);
+    int writes = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 1;
     redisContext *database = connect_again(&policy, argv[1], port);
     enum answer answer = ANSWER_GOOD;
     for (int i = 1; database && answer != ANSWER_FINAL && i <= writes;) {

@@ -25,6 +25,7 @@ struct plain {
 static size_t failures;
 
 /* Keeps the page of the plain transfer off the screen. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): the type is curl's */
 static size_t drop(char *data, size_t size, size_t count, void *userdata)
 {
     (void)data;

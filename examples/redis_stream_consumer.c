@@ -282,7 +282,7 @@ static bool begin(struct consumer *consumer, int argc, char **argv)
         return false;
     }
     struct timeval timeout = {.tv_sec = 5};
-    consumer->redis = redisConnectWithTimeout(argv[1], atoi(argv[2]), timeout);
+    consumer->redis = redisConnectWithTimeout(argv[1], (int)strtol(argv[2], NULL, 10), timeout);
     if (!consumer->redis || consumer->redis->err) {
         fprintf(stderr, "redis: %s\n", consumer->redis ? consumer->redis->errstr : "no memory");
         return false;
