@@ -148,9 +148,7 @@ int call_init(struct call *call, struct lull_multi *multi, struct lull_client *c
     call->origin = multi_origin(multi, url_of(request));
     call->start_ms = lull_os_mono_ms();
     call->start_wall_ms = lull_os_now_ms();
-    lull_random_init(&call->random, client_begin(client, call->origin.key, call->start_ms));
     begin_facts(call);
-    begin_trace(call);
     return LULL_OK; /* due_ms is 0: at once */
 }
 
@@ -307,12 +305,12 @@ static bool ask_before(struct call *call, int64_t mono_ms, struct lull_breaker_p
 {
     struct lull_outcome outcome = {.kind = LULL_OUTCOME_PENDING};
     struct judgement judgement;
-    *ret_permit = (struct lull_breaker_permit){0};
+    bool is_first = call->facts.attempt == 1;
     call->facts.is_budget_exhausted = false; /* this one has been paid for */
-    call->facts.is_circuit_open = false;
-    if (call->facts.vendor != LULL_VENDOR_INVALID) {
-        call->facts.is_circuit_open =
-            client_ask(call->client, call->origin.key, mono_ms, ret_permit) > 0;
+    call->facts.is_circuit_open = client_ask(call->client, call->origin.key, mono_ms, is_first,
+                                             &call->random, ret_permit) > 0;
+    if (is_first) {
+        begin_trace(call);
     }
     judge(call, &outcome, mono_ms, &judgement);
     if (judgement.verdict.kind == LULL_VERDICT_SEND) {

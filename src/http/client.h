@@ -4,12 +4,10 @@
 
 #include "lull/http.h"
 
-/* A call begins: a seed for its own randomness, and its request counted in the budget. */
-uint64_t client_begin(struct lull_client *client, uint64_t key, int64_t mono_ms);
-
-/* May an attempt go out? 0 and a permit, or the ms that the breaker keeps it back (K5). */
-int64_t client_ask(struct lull_client *client, uint64_t key, int64_t mono_ms,
-                   struct lull_breaker_permit *ret_permit);
+/* May an attempt go out? 0 and a permit, or the ms that the breaker keeps it back (K5). The first
+ * one of a call is a request for the budget, and draws the seed of the call's own randomness. */
+int64_t client_ask(struct lull_client *client, uint64_t key, int64_t mono_ms, bool is_first,
+                   struct lull_random *random, struct lull_breaker_permit *ret_permit);
 
 /* What became of it. retry_after_ms 0: not said; latency_us -1: not measured. */
 void client_report(struct lull_client *client, uint64_t key, int64_t mono_ms,

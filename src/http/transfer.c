@@ -390,7 +390,7 @@ void transfer_release(struct transfer *transfer)
         set(transfer, CURLOPT_HEADERFUNCTION, NULL);
         set(transfer, CURLOPT_HEADERDATA, NULL);
         set(transfer, CURLOPT_WRITEFUNCTION, NULL);
-        set(transfer, CURLOPT_WRITEDATA, NULL);
+        set(transfer, CURLOPT_WRITEDATA, stdout); /* as curl has it, NULL would not do */
         set(transfer, CURLOPT_PREREQFUNCTION, NULL);
         set(transfer, CURLOPT_PRIVATE, NULL);
         if (transfer->call->request.body.kind >= LULL_BODY_FILE) {
