@@ -13,10 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "lull/error.h"
 #include "lull/http.h"
+#include "rounds.h"
 
 #define ROUNDS 4000
 #define REQUESTS 5 /* a round */
@@ -30,13 +30,6 @@ struct kept {
 static struct lull_client *client;
 static const char *url;
 static const char *ca_file;
-
-static double now_us(clockid_t clock)
-{
-    struct timespec time = {0};
-    (void)clock_gettime(clock, &time);
-    return (double)time.tv_sec * 1e6 + (double)time.tv_nsec / 1e3;
-}
 
 static size_t keep(char *data, size_t size, size_t count, void *userdata)
 {
@@ -104,40 +97,16 @@ static struct way ways[] = {
 
 static int run_round(struct way *way, int round)
 {
-    double wall_us = now_us(CLOCK_MONOTONIC);
-    double cpu_us = now_us(CLOCK_PROCESS_CPUTIME_ID);
+    double wall_us = rounds_now_us(CLOCK_MONOTONIC);
+    double cpu_us = rounds_now_us(CLOCK_PROCESS_CPUTIME_ID);
     for (int i = 0; i < REQUESTS; i++) {
         if (!way->run(way->easy)) {
             return 0;
         }
     }
-    way->cpu_us[round] = (now_us(CLOCK_PROCESS_CPUTIME_ID) - cpu_us) / REQUESTS;
-    way->wall_us[round] = (now_us(CLOCK_MONOTONIC) - wall_us) / REQUESTS;
+    way->cpu_us[round] = (rounds_now_us(CLOCK_PROCESS_CPUTIME_ID) - cpu_us) / REQUESTS;
+    way->wall_us[round] = (rounds_now_us(CLOCK_MONOTONIC) - wall_us) / REQUESTS;
     return 1;
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(const double *values)
-{
-    static double sorted[ROUNDS];
-    memcpy(sorted, values, sizeof sorted);
-    qsort(sorted, ROUNDS, sizeof *sorted, compare);
-    return sorted[ROUNDS / 2];
-}
-
-static double median_ratio(const double *values, const double *of)
-{
-    static double ratios[ROUNDS];
-    for (int i = 0; i < ROUNDS; i++) {
-        ratios[i] = values[i] / of[i];
-    }
-    return median(ratios);
 }
 
 int main(int argc, char **argv)
@@ -170,13 +139,13 @@ int main(int argc, char **argv)
     printf("bench/http, %s: median of %d rounds of %d requests each\n", argv[1], ROUNDS, REQUESTS);
     int is_missed = 0;
     for (size_t i = 0; i < WAYS; i++) {
-        double wall = median_ratio(ways[i].wall_us, ways[0].wall_us);
-        double cpu = median_ratio(ways[i].cpu_us, ways[0].cpu_us);
+        double wall = rounds_median_ratio(ways[i].wall_us, ways[0].wall_us, ROUNDS);
+        double cpu = rounds_median_ratio(ways[i].cpu_us, ways[0].cpu_us, ROUNDS);
         int is_over = i == OWN_HANDLE && wall > TARGET;
         is_missed |= is_over;
         printf("  %-36s %6.1f us  %.3f x curl_easy_perform  (CPU %5.1f us, %.3f x)%s\n",
-               ways[i].name, median(ways[i].wall_us), wall, median(ways[i].cpu_us), cpu,
-               is_over ? "  MISSED" : "");
+               ways[i].name, rounds_median(ways[i].wall_us, ROUNDS), wall,
+               rounds_median(ways[i].cpu_us, ROUNDS), cpu, is_over ? "  MISSED" : "");
     }
     for (size_t i = 0; i <= OWN_HANDLE; i++) {
         curl_easy_cleanup(ways[i].easy);

@@ -136,9 +136,21 @@ struct lull_attempt {
     uint64_t span_id;       /* 0: no trace */
 };
 
+/* What is known of an attempt before it is sent. */
+struct lull_attempt_plan {
+    uint32_t number;      /* from 1 */
+    int64_t remaining_ms; /* of a message's TTL (T3); LULL_NEVER: it has none */
+    bool is_jwt_doubted;  /* the service doubts our token: sign it anew, if that helps (C8) */
+};
+
 /* All are called on the thread that drives the request. */
 struct lull_hooks {
     void *userdata;
+    /* Before each attempt, for headers that change from one to the next: those of the request, or
+     * others in their place, which must last until this comes again or the result is there. NULL:
+     * no memory, and the request ends. Not asked for a hedge. */
+    const struct curl_slist *(*before_attempt)(void *userdata,
+                                               const struct lull_attempt_plan *plan);
     /* Before each wait; false: do not wait, give up (reason cancelled). */
     bool (*before_wait)(void *userdata, const struct lull_attempt *attempt);
     /* After each decision, with the questions and answers of it. */
@@ -159,8 +171,12 @@ struct lull_request {
     const struct curl_slist *headers; /* "Name: value" */
     struct lull_body body;            /* with easy: NONE, unless it is to be replayed by Lull */
     const struct lull_policy *policy; /* default the client's */
-    const char *idempotency_key;      /* sent as Idempotency-Key; lets a POST be retried (C9) */
-    bool is_repeatable;               /* it is safe to repeat, whatever the method */
+    enum lull_kind kind; /* PUSH and WEBHOOK are judged as such messages    default REQUEST */
+    int64_t ttl_ms;      /* of a message, from now on           default LULL_TTL_DEFAULT */
+    bool is_public_only; /* without easy: connect to no private, loopback or link-local address, by
+                            no proxy either (W5)                default false */
+    const char *idempotency_key; /* sent as Idempotency-Key; lets a POST be retried (C9) */
+    bool is_repeatable;          /* it is safe to repeat, whatever the method */
     bool is_hedged; /* GET, HEAD and OPTIONS: a second one if it is slow; with easy, say the method
                      */
     int64_t deadline_ms;        /* for all of it; 0: the policy's */
@@ -182,7 +198,8 @@ LULL_API void lull_request_init(struct lull_request *request, const char *url);
 /* ---- the result ---- */
 
 struct lull_result {
-    enum lull_verdict_kind verdict; /* DELIVERED, or GIVE_UP (DEAD if the policy maps it so) */
+    enum lull_verdict_kind verdict; /* DELIVERED, or GIVE_UP; DEAD for a message that nothing can
+                                       help, or if the policy maps it so */
     enum lull_reason reason;
     unsigned status;       /* of the last response; 0: there is none */
     CURLcode code;         /* of the last attempt */

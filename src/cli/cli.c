@@ -1,12 +1,18 @@
 /* cli - see the header. SPDX-License-Identifier: MIT */
 #include "cli.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lull/duration.h"
+#include "lull/error.h"
+#include "lull/policy.h"
 
 int cli_usage(const char *command, const char *format, ...)
 {
@@ -90,6 +96,93 @@ bool cli_parse_seconds(const char *text, int64_t *ret_ms)
     }
     *ret_ms = (int64_t)(seconds * 1000 + thousandths);
     return true;
+}
+
+/* Up to max + 1 bytes, so that the caller sees that there are more; -1 and errno. */
+static ssize_t read_up_to(int fd, char *text, size_t max)
+{
+    size_t length = 0;
+    ssize_t count = 1;
+    while (length <= max && count != 0) {
+        count = read(fd, text + length, max + 1 - length);
+        if (count < 0 && errno != EINTR) {
+            return -1;
+        }
+        length += count > 0 ? (size_t)count : 0;
+    }
+    return (ssize_t)length;
+}
+
+/* The name is not repeated: it may be the content itself, pasted in the wrong place. One block from
+ * the start, so that no copy of a secret is left behind by a block that grew. */
+char *cli_read_file(const char *command, const char *what, const char *path, size_t max,
+                    size_t *ret_length)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        (void)cli_usage(command, "%s cannot be read: %s", what, strerror(errno));
+        return NULL;
+    }
+    char *text = malloc(max + 2);
+    ssize_t length = text ? read_up_to(fd, text, max) : -1;
+    if (!text || length < 0) {
+        (void)cli_usage(command, "%s cannot be read: %s", what, strerror(errno));
+    } else if ((size_t)length > max) {
+        (void)cli_usage(command, "%s is too big: at most %zu bytes", what, max);
+    }
+    if (!is_stdin) {
+        (void)close(fd);
+    }
+    if (length < 0 || (size_t)length > max) {
+        if (text) {
+            explicit_bzero(text, max + 2);
+        }
+        free(text);
+        return NULL;
+    }
+    text[length] = '\0';
+    *ret_length = (size_t)length;
+    return text;
+}
+
+int cli_read_seconds(const char *command, const char *option, const char *text, int64_t *ret_ms)
+{
+    int64_t ms = 0;
+    if (!cli_parse_seconds(text, &ms) || ms == 0 || ms > LULL_DAYS(20)) {
+        return cli_usage(command, "--%s must be seconds, more than 0, with up to three decimals",
+                         option);
+    }
+    *ret_ms = ms;
+    return CLI_OK;
+}
+
+int cli_read_count(const char *command, const char *option, const char *text, uint64_t min,
+                   uint64_t max, uint64_t *ret_count)
+{
+    if (!cli_parse_number(text, min, max, ret_count)) {
+        return cli_usage(command, "--%s must be a whole number from %" PRIu64 " to %" PRIu64,
+                         option, min, max);
+    }
+    return CLI_OK;
+}
+
+int cli_read_policy(const char *command, const char *usual, const char *text,
+                    struct lull_policy *ret_policy)
+{
+    struct lull_policy_error error;
+    char named[1024];
+    bool has_name = *text != '\0' && strcspn(text, "= ,") == strcspn(text, " ,");
+    int length =
+        snprintf(named, sizeof named, "%s%s%s", has_name ? "" : usual, has_name ? "" : " ", text);
+    if (length < 0 || (size_t)length >= sizeof named) {
+        return cli_usage(command, "--policy is too long");
+    }
+    if (lull_policy_parse(ret_policy, named, (size_t)length, &error) != LULL_OK) {
+        size_t offset = error.offset + 1 - (has_name ? 0 : strlen(usual) + 1);
+        return cli_usage(command, "--policy: at character %zu: %s", offset, error.text);
+    }
+    return CLI_OK;
 }
 
 const char *cli_format_duration(int64_t ms, char buffer[CLI_DURATION_SIZE])

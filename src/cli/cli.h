@@ -18,6 +18,8 @@ enum cli_exit {
     CLI_USAGE = 2, /* the arguments are wrong: nothing was done */
 };
 
+struct lull_policy;
+
 struct cli_command {
     const char *name;
     const char *summary; /* a line for `lull --help` */
@@ -27,6 +29,9 @@ struct cli_command {
 
 extern const struct cli_command cli_explain;
 extern const struct cli_command cli_fetch;
+extern const struct cli_command cli_keys;
+extern const struct cli_command cli_mock;
+extern const struct cli_command cli_send;
 
 /* Prints "lull COMMAND: MESSAGE" and where to find help, on stderr. Returns CLI_USAGE. The message
  * must not repeat an endpoint, a key or a body. */
@@ -45,6 +50,21 @@ bool cli_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *re
 
 /* Seconds with up to three decimals, as milliseconds. */
 bool cli_parse_seconds(const char *text, int64_t *ret_ms);
+
+/* All of a file, standard input for "-", up to max bytes; NULL after saying why on stderr. For
+ * free(); zero-terminated. what names it for the message: "the subscription". */
+char *cli_read_file(const char *command, const char *what, const char *path, size_t max,
+                    size_t *ret_length);
+
+/* The value of --OPTION of a command. CLI_OK, or CLI_USAGE after saying what is accepted.
+ * Seconds are more than 0 and up to 20 days, with up to three decimals. */
+int cli_read_seconds(const char *command, const char *option, const char *text, int64_t *ret_ms);
+int cli_read_count(const char *command, const char *option, const char *text, uint64_t min,
+                   uint64_t max, uint64_t *ret_count);
+
+/* --policy; changes without a name are to the usual one. */
+int cli_read_policy(const char *command, const char *usual, const char *text,
+                    struct lull_policy *ret_policy);
 
 /* A duration for a person: 450 ms, 2.5 s, 1 h 5 min. The buffer is big enough for any. */
 #define CLI_DURATION_SIZE 48

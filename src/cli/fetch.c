@@ -8,10 +8,10 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "call_print.h"
 #include "cli.h"
 #include "fetch_options.h"
 #include "fetch_output.h"
-#include "fetch_print.h"
 #include "lull/error.h"
 #include "lull/os.h"
 #include "lull/version.h"
@@ -35,7 +35,7 @@ struct fetch;
 /* One URL. */
 struct job {
     struct fetch *fetch;
-    struct fetch_place place;
+    struct call_place place;
     struct fetch_output output;
     char key[KEY_SIZE];
     int exit_code;
@@ -109,7 +109,7 @@ static bool before_wait(void *userdata, const struct lull_attempt *attempt)
     job->again_ms = lull_os_mono_ms() + attempt->delay_ms;
     if (job->fetch->has_messages) {
         clear_bar(job->fetch);
-        fetch_print_retry(stderr, job->place, attempt);
+        call_print_retry(stderr, job->place, attempt);
     }
     return true;
 }
@@ -119,7 +119,7 @@ static void after_decision(void *userdata, const struct lull_attempt *attempt,
 {
     struct job *job = userdata;
     clear_bar(job->fetch);
-    fetch_print_decision(stderr, job->place, attempt, verdict, trace);
+    call_print_decision(stderr, job->place, attempt, verdict, trace);
 }
 
 static void configure(void *userdata, CURL *easy)
@@ -189,10 +189,10 @@ static void on_done(void *userdata, struct lull_result *result)
     }
     job->exit_code = code_of(job, result);
     if (job->exit_code > CLI_FAILED && fetch->has_messages) {
-        fetch_print_failure(stderr, job->place, result);
+        call_print_failure(stderr, job->place, result);
     }
     if (fetch->options.is_json) {
-        fetch_print_json(stdout, job->place, result, body_bytes, job->exit_code);
+        call_print_json(stdout, job->place, result, body_bytes, job->exit_code);
     }
     fetch->done++;
     lull_result_free(result);
@@ -229,7 +229,7 @@ static bool begin_job(struct fetch *fetch, size_t index)
     const struct fetch_options *options = &fetch->options;
     struct job *job = &fetch->jobs[index];
     const char *name = index < options->output_count ? options->outputs[index] : NULL;
-    *job = (struct job){.fetch = fetch, .place = {index + 1, options->url_count}};
+    *job = (struct job){.fetch = fetch, .place = {"fetch", index + 1, options->url_count}};
     job->output = (struct fetch_output){
         .name = name && strcmp(name, "-") != 0 ? name : NULL,
         .is_dropped = options->is_json && !name,

@@ -285,44 +285,6 @@ static int read_resolve(struct fetch_options *options, const char *text)
     return list ? CLI_OK : no_memory();
 }
 
-static int read_seconds(const char *option, const char *text, int64_t *ret_ms)
-{
-    int64_t ms = 0;
-    if (!cli_parse_seconds(text, &ms) || ms == 0 || ms > LULL_DAYS(20)) {
-        return cli_usage("fetch", "--%s must be seconds, more than 0, with up to three decimals",
-                         option);
-    }
-    *ret_ms = ms;
-    return CLI_OK;
-}
-
-static int read_count(const char *option, const char *text, uint64_t min, uint64_t max,
-                      uint64_t *ret_count)
-{
-    if (!cli_parse_number(text, min, max, ret_count)) {
-        return cli_usage("fetch", "--%s must be a whole number from %llu to %llu", option,
-                         (unsigned long long)min, (unsigned long long)max);
-    }
-    return CLI_OK;
-}
-
-static int read_policy(struct fetch_options *options, const char *text)
-{
-    struct lull_policy_error error;
-    /* Changes without a name are to `client` here. */
-    char named[1024];
-    bool has_name = *text != '\0' && strcspn(text, "= ,") == strcspn(text, " ,");
-    int length = snprintf(named, sizeof named, "%s%s", has_name ? "" : "client ", text);
-    if (length < 0 || (size_t)length >= sizeof named) {
-        return refuse("--policy is too long");
-    }
-    if (lull_policy_parse(&options->policy, named, (size_t)length, &error) != LULL_OK) {
-        size_t offset = error.offset + 1 - (has_name ? 0 : strlen("client "));
-        return cli_usage("fetch", "--policy: at character %zu: %s", offset, error.text);
-    }
-    return CLI_OK;
-}
-
 static int read_budget(struct fetch_options *options, const char *text)
 {
     struct lull_budget_config *budget = &options->client.budget;
@@ -355,13 +317,13 @@ static int read_retry_option(struct pending *pending, int code, const char *valu
     int result = CLI_OK;
     switch (code) {
     case OPT_POLICY:
-        return read_policy(options, value);
+        return cli_read_policy("fetch", "client", value, &options->policy);
     case OPT_RETRIES:
-        result = read_count("retries", value, 0, LULL_POLICY_RETRIES_MAX, &number);
+        result = cli_read_count("fetch", "retries", value, 0, LULL_POLICY_RETRIES_MAX, &number);
         pending->retries = (int64_t)number;
         return result;
     case OPT_DEADLINE:
-        return read_seconds("deadline", value, &pending->deadline_ms);
+        return cli_read_seconds("fetch", "deadline", value, &pending->deadline_ms);
     case OPT_BUDGET:
         return read_budget(options, value);
     case OPT_IDEMPOTENCY_KEY:
@@ -371,7 +333,7 @@ static int read_retry_option(struct pending *pending, int code, const char *valu
                    ? refuse("--idempotency-key must not be empty, and on one line")
                    : CLI_OK;
     case OPT_INCOMING_ATTEMPT:
-        result = read_count("incoming-attempt", value, 1, 1000000, &number);
+        result = cli_read_count("fetch", "incoming-attempt", value, 1, 1000000, &number);
         options->incoming_attempt = (uint32_t)number;
         return result;
     case OPT_TRACEPARENT:
@@ -379,7 +341,7 @@ static int read_retry_option(struct pending *pending, int code, const char *valu
         return CLI_OK;
     case OPT_PARALLEL:
     default:
-        result = read_count("parallel", value, 1, PARALLEL_MAX, &number);
+        result = cli_read_count("fetch", "parallel", value, 1, PARALLEL_MAX, &number);
         options->parallel = (uint32_t)number;
         return result;
     }
@@ -465,9 +427,9 @@ static int read_option(struct pending *pending, int code, char *value)
         options->user_agent = value;
         return CLI_OK;
     case 'm':
-        return read_seconds("max-time", value, &options->max_time_ms);
+        return cli_read_seconds("fetch", "max-time", value, &options->max_time_ms);
     case OPT_CONNECT_TIMEOUT:
-        return read_seconds("connect-timeout", value, &options->connect_timeout_ms);
+        return cli_read_seconds("fetch", "connect-timeout", value, &options->connect_timeout_ms);
     case 'x':
         options->proxy = value;
         return CLI_OK;

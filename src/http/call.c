@@ -9,38 +9,21 @@
 #include "lull/error.h"
 #include "lull/os.h"
 #include "multi.h"
+#include "result.h"
 
 #define BODY_MAX_DEFAULT (16U << 20)
-#define ATTEMPTS_FIRST 4
-
-/* The result as we allocate it: most have few attempts, and these need no memory of their own. */
-struct owned_result {
-    struct lull_result public_;
-    struct lull_attempt first[ATTEMPTS_FIRST];
-};
 
 void lull_request_init(struct lull_request *request, const char *url)
 {
     *request = (struct lull_request){
         .url = url,
+        .kind = LULL_KIND_REQUEST,
+        .ttl_ms = LULL_TTL_DEFAULT,
         .connect_timeout_ms = LULL_SECONDS(10),
         .idle_timeout_ms = LULL_SECONDS(30),
         .body_max = BODY_MAX_DEFAULT,
         .body = {.fd = -1},
     };
-}
-
-void lull_result_free(struct lull_result *result)
-{
-    if (result) {
-        struct owned_result *owned = (struct owned_result *)result; /* its first member */
-        free(result->headers);                                      /* with their text */
-        free(result->body);
-        if (result->attempts != owned->first) {
-            free(result->attempts);
-        }
-        free(owned);
-    }
 }
 
 /* ---- beginning ---- */
@@ -53,6 +36,10 @@ static bool is_possible(const struct lull_request *request)
     }
     if (request->deadline_ms < 0 || request->timeout_ms < 0 || request->connect_timeout_ms < 0 ||
         request->idle_timeout_ms < 0 || !request->sink.begin != !request->sink.write) {
+        return false;
+    }
+    if ((unsigned)request->kind > LULL_KIND_REQUEST ||
+        (request->ttl_ms < 0 && request->ttl_ms != LULL_TTL_DEFAULT)) {
         return false;
     }
     switch (body->kind) {
@@ -89,7 +76,8 @@ static void begin_facts(struct call *call)
     const struct lull_request *request = &call->request;
     struct lull_facts *facts = &call->facts;
     lull_facts_init(facts, call->policy, call->start_wall_ms);
-    facts->kind = LULL_KIND_REQUEST;
+    facts->kind = request->kind;
+    facts->ttl_ms = request->ttl_ms;
     facts->vendor = call->origin.vendor;
     facts->has_idempotency_key = request->idempotency_key != NULL;
     facts->is_repeatable = request->is_repeatable;
@@ -121,20 +109,18 @@ int call_init(struct call *call, struct lull_multi *multi, struct lull_client *c
         (request->policy && lull_policy_validate(request->policy, NULL) != LULL_OK)) {
         return LULL_ERR_RANGE;
     }
-    struct owned_result *result = malloc(sizeof *result);
+    struct lull_result *result = result_new();
     struct lull_policy *own_policy = request->deadline_ms > 0 ? malloc(sizeof *own_policy) : NULL;
     if (!result || (request->deadline_ms > 0 && !own_policy)) {
-        free(result);
+        lull_result_free(result);
         free(own_policy);
         return LULL_ERR_MEMORY;
     }
-    result->public_ = (struct lull_result){.attempts = result->first};
     *call = (struct call){
         .multi = multi,
         .client = client,
         .request = *request,
-        .result = &result->public_,
-        .attempts_size = ATTEMPTS_FIRST,
+        .result = result,
         .policy = policy,
         .own_policy = own_policy,
         .last = call->last,
@@ -223,41 +209,17 @@ static void end(struct call *call, const struct lull_verdict *verdict, bool was_
 
 /* ---- attempts ---- */
 
-static struct lull_attempt *add_attempt(struct call *call, int64_t mono_ms)
-{
-    struct lull_result *result = call->result;
-    if (result->attempt_count == call->attempts_size) {
-        size_t size = call->attempts_size * 2;
-        struct lull_attempt *first = ((struct owned_result *)result)->first;
-        bool is_first = result->attempts == first;
-        struct lull_attempt *moved =
-            realloc(is_first ? NULL : result->attempts, size * sizeof *moved);
-        if (!moved) {
-            return NULL;
-        }
-        if (is_first) {
-            memcpy(moved, first, sizeof(struct lull_attempt) * ATTEMPTS_FIRST);
-        }
-        result->attempts = moved;
-        call->attempts_size = size;
-    }
-    struct lull_attempt *attempt = &result->attempts[result->attempt_count++];
-    *attempt = (struct lull_attempt){
-        .number = call->facts.attempt,
-        .started_ms = mono_ms - call->start_ms,
-        .retry_after_ms = -1,
-    };
-    return attempt;
-}
-
 static bool start_transfer(struct call *call, bool is_hedge, struct lull_breaker_permit permit,
                            int64_t mono_ms)
 {
-    struct lull_attempt *attempt = add_attempt(call, mono_ms);
+    struct lull_attempt *attempt = result_add_attempt(call->result);
     if (!attempt) {
         return false;
     }
+    attempt->number = call->facts.attempt;
     attempt->is_hedge = is_hedge;
+    attempt->started_ms = mono_ms - call->start_ms;
+    attempt->retry_after_ms = -1;
     struct transfer *transfer =
         multi_start(call->multi, call, is_hedge, call->result->attempt_count - 1, mono_ms);
     if (!transfer) {
@@ -316,6 +278,9 @@ static bool ask_before(struct call *call, int64_t mono_ms, struct lull_breaker_p
     if (judgement.verdict.kind == LULL_VERDICT_SEND) {
         return true;
     }
+    if (judgement.verdict.kind == LULL_VERDICT_WAIT) { /* a queue would keep it; here is none */
+        judgement.verdict.kind = LULL_VERDICT_GIVE_UP;
+    }
     client_report(call->client, call->origin.key, mono_ms, *ret_permit, LULL_CLASS_CANCELLED, 0,
                   -1);
     if (call->request.hooks.after_decision) {
@@ -326,6 +291,28 @@ static bool ask_before(struct call *call, int64_t mono_ms, struct lull_breaker_p
     return false;
 }
 
+/* The headers of this attempt. False: no memory. */
+static bool ask_headers(struct call *call, int64_t mono_ms)
+{
+    const struct lull_hooks *hooks = &call->request.hooks;
+    int64_t ttl_ms =
+        call->facts.ttl_ms == LULL_TTL_DEFAULT ? call->policy->ttl_ms : call->facts.ttl_ms;
+    struct lull_attempt_plan plan = {
+        .number = call->facts.attempt,
+        .remaining_ms = LULL_NEVER,
+        .is_jwt_doubted = call->is_jwt_doubted,
+    };
+    if (!hooks->before_attempt) {
+        return true;
+    }
+    if (ttl_ms != LULL_NEVER) {
+        int64_t age_ms = mono_ms - call->start_ms;
+        plan.remaining_ms = age_ms < ttl_ms ? ttl_ms - age_ms : 0;
+    }
+    call->request.headers = hooks->before_attempt(hooks->userdata, &plan);
+    return call->request.headers != NULL;
+}
+
 static void start_attempt(struct call *call, int64_t mono_ms)
 {
     struct lull_breaker_permit permit;
@@ -333,7 +320,7 @@ static void start_attempt(struct call *call, int64_t mono_ms)
         return;
     }
     call->winner = NULL;
-    if (!start_transfer(call, false, permit, mono_ms)) {
+    if (!ask_headers(call, mono_ms) || !start_transfer(call, false, permit, mono_ms)) {
         struct lull_verdict verdict = {LULL_VERDICT_GIVE_UP, .reason = LULL_REASON_CANCELLED};
         client_report(call->client, call->origin.key, mono_ms, permit, LULL_CLASS_CANCELLED, 0, -1);
         call->last_code = CURLE_OUT_OF_MEMORY;
@@ -459,6 +446,11 @@ static void judge_with_restraint(struct call *call, struct transfer *transfer,
         !client_take_retry(client, key, mono_ms, was_timeout)) {
         call->facts.is_budget_exhausted = true; /* another thread was quicker */
         judge(call, outcome, mono_ms, ret);
+        if (ret->verdict.kind == LULL_VERDICT_RETRY) { /* a queue would keep it; here is none */
+            ret->verdict.kind = LULL_VERDICT_GIVE_UP;
+            ret->verdict.reason = LULL_REASON_BUDGET_EXHAUSTED;
+            ret->verdict.delay_ms = 0;
+        }
     }
 }
 
@@ -476,6 +468,8 @@ static void wait_for_retry(struct call *call, struct lull_attempt *attempt,
         return;
     }
     call->facts.attempt++;
+    call->facts.auth_retries += (verdict->side_effects & LULL_DO_FRESH_JWT) != 0;
+    call->is_jwt_doubted = (verdict->side_effects & LULL_DO_FRESH_JWT) != 0;
     call->facts.previous_delay_ms = verdict->delay_ms;
     call->state = CALL_WAITING;
     /* mono_ms has lost up to a millisecond in rounding: never earlier than asked (A3). */
@@ -554,7 +548,7 @@ bool call_on_head(struct call *call, struct transfer *transfer)
                                    .headers = response->headers,
                                    .header_count = response->header_count};
     if (!sink->write ||
-        lull_classify(call->policy, LULL_KIND_REQUEST, call->origin.vendor, &outcome).class_ !=
+        lull_classify(call->policy, call->facts.kind, call->origin.vendor, &outcome).class_ !=
             LULL_CLASS_SUCCESS) {
         return true;
     }

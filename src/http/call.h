@@ -41,11 +41,11 @@ struct call {
     struct response last;          /* of the attempt before, to give back if it was the last */
     CURLcode last_code;
     bool is_last_complete;
-    bool is_stopping; /* cancelled: whatever comes of it, it is not retried */
+    bool is_jwt_doubted; /* for the next attempt (C8) */
+    bool is_stopping;    /* cancelled: whatever comes of it, it is not retried */
     bool is_sink_begun;
     bool is_sink_written;
     struct lull_result *result;
-    size_t attempts_size;
     int64_t start_ms;      /* monotonic */
     int64_t start_wall_ms; /* the wall clock then; all later times are counted from it, so that a
                               clock that is set does not move a deadline */

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "address.h"
 #include "call.h"
 #include "client.h"
 #include "curl_outcome.h"
@@ -58,12 +60,17 @@ static size_t on_body(char *data, size_t size, size_t count, void *userdata)
 /* NOLINTNEXTLINE(readability-non-const-parameter): the type is curl's */
 static int on_send(void *userdata, char *remote_ip, char *local_ip, int remote_port, int local_port)
 {
-    (void)remote_ip;
     (void)local_ip;
     (void)remote_port;
     (void)local_port;
     struct transfer *transfer = userdata;
     struct call *call = transfer->call;
+    /* The connection may be an old one, opened for a request that could go anywhere (W5). */
+    if (call->request.is_public_only && !call->request.easy && !address_text_is_public(remote_ip)) {
+        transfer->is_address_forbidden = true;
+        transfer->is_address_allowed = false;
+        return CURL_PREREQFUNC_ABORT;
+    }
     if (transfer->is_sent && !transfer->is_answered) {
         transfer->is_repeat_stopped = true;
         return CURL_PREREQFUNC_ABORT;
@@ -205,6 +212,20 @@ static long to_seconds(int64_t ms)
     return ms > 0 ? (long)((ms + 999) / 1000) : 0;
 }
 
+/* Just before a connection: the address that it would really go to (W5). */
+static curl_socket_t on_open_socket(void *userdata, curlsocktype purpose,
+                                    struct curl_sockaddr *address)
+{
+    struct transfer *transfer = userdata;
+    (void)purpose;
+    if (!address_is_public(&address->addr)) {
+        transfer->is_address_forbidden = true;
+        return CURL_SOCKET_BAD;
+    }
+    transfer->is_address_allowed = true;
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
 /* A handle of ours, from the fields of the request. */
 static void set_request(struct transfer *transfer, const struct call *call)
 {
@@ -219,6 +240,11 @@ static void set_request(struct transfer *transfer, const struct call *call)
     if (request->idle_timeout_ms > 0) {
         set(transfer, CURLOPT_LOW_SPEED_LIMIT, 1L);
         set(transfer, CURLOPT_LOW_SPEED_TIME, to_seconds(request->idle_timeout_ms));
+    }
+    if (request->is_public_only) {
+        set(transfer, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
+        set(transfer, CURLOPT_OPENSOCKETDATA, transfer);
+        set(transfer, CURLOPT_PROXY, ""); /* a proxy would go wherever it is told to */
     }
     set_method(transfer, request);
     bool is_gated = !lull_method_is_idempotent(call->facts.method) && !request->is_repeatable &&
@@ -354,6 +380,8 @@ bool transfer_prepare(struct transfer *transfer, struct call *call, bool is_hedg
     transfer->is_stream_refused = false;
     transfer->is_below_goaway = false;
     transfer->stream_id = 0;
+    transfer->is_address_forbidden = false;
+    transfer->is_address_allowed = false;
     transfer->is_answered = false;
     transfer->is_body_read = false;
     transfer->is_streaming = false;
@@ -468,6 +496,8 @@ struct lull_outcome transfer_outcome(const struct transfer *transfer, CURLcode c
             .body = response->body,
             .body_length = response->body_length,
         };
+    } else if (transfer->is_address_forbidden && !transfer->is_address_allowed) {
+        outcome.transport = LULL_TRANSPORT_FORBIDDEN;
     } else if (transfer->is_below_goaway) {
         outcome.transport = LULL_TRANSPORT_GOAWAY;
     } else if (transfer->is_repeat_stopped) {

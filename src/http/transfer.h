@@ -27,6 +27,8 @@ struct transfer {
     bool is_stream_refused;         /* because the HTTP/2 peer had not processed it */
     bool is_below_goaway;           /* the same, by a GOAWAY with a smaller last stream */
     unsigned stream_id;             /* HTTP/2, where it is known; else 0 */
+    bool is_address_forbidden;      /* one that it resolved to was refused (W5) ... */
+    bool is_address_allowed;        /* ... and another was not */
     bool is_answered;               /* a line of a response came since it was sent */
     bool is_body_read;              /* at least a byte of the request's body was asked for */
     bool is_streaming;              /* the response goes to the caller's sink */

@@ -21,8 +21,8 @@ MAY_INCLUDE = {
                         if name not in ("os.h", "lull.h", *HTTP_HEADERS)},
     "src/os": {"stdint.h", "stdlib.h", "time.h", "sys/random.h", "lull/os.h"},
     "src/http": PURE | {f"lull/{name}" for name in HEADERS if name != "lull.h"} | {
-        "curl/curl.h", "inttypes.h", "pthread.h", "stdatomic.h", "stdio.h", "stdlib.h", "strings.h",
-        "sys/stat.h", "unistd.h"},
+        "arpa/inet.h", "curl/curl.h", "inttypes.h", "netinet/in.h", "pthread.h", "stdatomic.h", "stdio.h",
+        "stdlib.h", "strings.h", "sys/socket.h", "sys/stat.h", "unistd.h"},
     "src/cli": None,  # everything
 }
 

@@ -998,6 +998,198 @@ static void test_H1_multi_shares_a_curlm_with_others(void **state)
     finish(&scene);
 }
 
+/* ---- messages: of kind PUSH ---- */
+
+#define REPLY_DOUBT REPLY("429", "Retry-After: 0\r\n", "0", "")
+
+struct notes {
+    struct curl_slist *headers;
+    size_t count;
+    size_t null_at; /* from 1: the attempt without memory */
+    struct lull_attempt_plan plans[8];
+};
+
+static const struct curl_slist *note_attempt(void *userdata, const struct lull_attempt_plan *plan)
+{
+    struct notes *notes = userdata;
+    char line[32];
+    assert_true(notes->count < LENGTH(notes->plans));
+    notes->plans[notes->count++] = *plan;
+    curl_slist_free_all(notes->headers);
+    (void)snprintf(line, sizeof line, "Number: %u", (unsigned)plan->number);
+    notes->headers = notes->count == notes->null_at ? NULL : curl_slist_append(NULL, line);
+    return notes->headers;
+}
+
+static void begin_push(struct scene *scene, struct notes *notes)
+{
+    post(scene, "push");
+    scene->request.kind = LULL_KIND_PUSH;
+    scene->request.is_repeatable = true;
+    scene->request.hooks.userdata = notes;
+    scene->request.hooks.before_attempt = note_attempt;
+}
+
+static void test_T3_each_attempt_has_its_own_headers(void **state)
+{
+    (void)state;
+    static const struct step steps[] = {{ANSWER, REPLY_BUSY}, {RESET, NULL}};
+    struct notes notes = {0};
+    struct scene scene;
+    begin(&scene, steps, LENGTH(steps));
+    begin_push(&scene, &notes);
+    scene.request.ttl_ms = 60000;
+    check(perform(&scene), LULL_VERDICT_DELIVERED, LULL_REASON_DELIVERED, 200, 3);
+    assert_true(has(&scene, 0, "Number: 1\r\n") && has(&scene, 1, "Number: 2\r\n"));
+    assert_true(has(&scene, 2, "Number: 3\r\n") && !has(&scene, 2, "Number: 2\r\n"));
+    assert_in_range(notes.plans[0].remaining_ms, 50000, 60000);
+    assert_true(notes.plans[2].remaining_ms < notes.plans[0].remaining_ms);
+    assert_false(notes.plans[1].is_jwt_doubted);
+    curl_slist_free_all(notes.headers);
+    finish(&scene);
+}
+
+static void test_C8_a_doubted_token_is_renewed_once(void **state)
+{
+    (void)state;
+    static const struct step steps[] = {
+        {ANSWER, REPLY_BUSY}, {ANSWER, REPLY_DOUBT}, {ANSWER, REPLY_BUSY}, {ANSWER, REPLY_DOUBT}};
+    struct notes notes = {0};
+    struct scene scene;
+    begin(&scene, steps, LENGTH(steps));
+    begin_push(&scene, &notes);
+    struct lull_policy policy = policy_from(QUICK " retries=6");
+    scene.request.policy = &policy;
+    check(perform(&scene), LULL_VERDICT_DEAD, LULL_REASON_AUTH, 429, 4);
+    assert_false(notes.plans[0].is_jwt_doubted || notes.plans[1].is_jwt_doubted);
+    assert_true(notes.plans[2].is_jwt_doubted);
+    assert_false(notes.plans[3].is_jwt_doubted);
+    curl_slist_free_all(notes.headers);
+    finish(&scene);
+}
+
+static void test_H1_no_headers_end_it(void **state)
+{
+    (void)state;
+    static const struct step steps[] = {{ANSWER, REPLY_BUSY}, {ANSWER, REPLY_BUSY}};
+    for (size_t null_at = 1; null_at <= 2; null_at++) {
+        struct notes notes = {.null_at = null_at};
+        struct scene scene;
+        begin(&scene, steps, LENGTH(steps));
+        begin_push(&scene, &notes);
+        const struct lull_result *result = perform(&scene);
+        check(result, LULL_VERDICT_GIVE_UP, LULL_REASON_CANCELLED, null_at == 1 ? 0 : 503,
+              null_at - 1);
+        assert_int_equal(result->code, CURLE_OUT_OF_MEMORY);
+        assert_int_equal(server_count(scene.server), null_at - 1);
+        notes.null_at = 0; /* and the client is as good as before */
+        notes.count = 0;
+        assert_int_equal(perform(&scene)->status, 200);
+        curl_slist_free_all(notes.headers);
+        finish(&scene);
+    }
+}
+
+static void test_G4_K5_a_message_never_waits_for_a_queue(void **state)
+{
+    (void)state;
+    struct step steps[40];
+    struct notes notes = {0};
+    struct scene scene;
+    struct lull_client_config config = quick_config(QUICK);
+    config.budget.reserve = 2;
+    config.budget.reserve_milli_per_s = 1;
+    for (size_t i = 0; i < LENGTH(steps); i++) {
+        steps[i] = (struct step){ANSWER, REPLY_BUSY};
+    }
+    begin_with(&scene, steps, LENGTH(steps), &config);
+    begin_push(&scene, &notes);
+    check(perform(&scene), LULL_VERDICT_GIVE_UP, LULL_REASON_BUDGET_EXHAUSTED, 503, 3);
+    scene.request.hooks.before_attempt = NULL;
+    struct lull_policy once = policy_from(QUICK " retries=0");
+    scene.request.policy = &once;
+    for (int i = 3; i < 20; i++) {
+        check(perform(&scene), LULL_VERDICT_DEAD, LULL_REASON_MAX_ATTEMPTS_EXCEEDED, 503, 1);
+    }
+    check(perform(&scene), LULL_VERDICT_GIVE_UP, LULL_REASON_CIRCUIT_OPEN, 0, 0);
+    assert_int_equal(server_count(scene.server), 20);
+    curl_slist_free_all(notes.headers);
+    finish(&scene);
+}
+
+static void test_H1_a_hedge_has_the_headers_of_its_attempt(void **state)
+{
+    (void)state;
+    struct step steps[26];
+    struct notes notes = {0};
+    struct scene scene;
+    for (size_t i = 0; i < 25; i++) {
+        steps[i] = (struct step){ANSWER, REPLY_OK};
+    }
+    steps[25] = (struct step){HANG, NULL};
+    begin(&scene, steps, LENGTH(steps));
+    for (int i = 0; i < 25; i++) {
+        (void)perform(&scene);
+    }
+    begin_push(&scene, &notes);
+    scene.request.method = "GET";
+    scene.request.body = (struct lull_body){.fd = -1};
+    scene.request.is_hedged = true;
+    scene.request.traceparent = ""; /* so that each has headers of ours before those */
+    check(perform(&scene), LULL_VERDICT_DELIVERED, LULL_REASON_DELIVERED, 200, 2);
+    assert_int_equal(notes.count, 1);
+    assert_true(has(&scene, 25, "Number: 1\r\n") && has(&scene, 26, "Number: 1\r\n"));
+    curl_slist_free_all(notes.headers);
+    finish(&scene);
+}
+
+static void test_H1_messages_on_a_multi(void **state)
+{
+    (void)state;
+    static const struct step steps[] = {{ANSWER, REPLY_BUSY}, {ANSWER, REPLY_BUSY}, {RESET, NULL}};
+    struct notes notes[3] = {0};
+    struct scene scene;
+    struct loop loop = {0};
+    struct lull_multi *multi = NULL;
+    begin(&scene, steps, LENGTH(steps));
+    assert_int_equal(lull_multi_new(&multi, scene.client, NULL), LULL_OK);
+    for (int i = 0; i < 3; i++) {
+        begin_push(&scene, &notes[i]);
+        notes[i].null_at = i == 2 ? 1 : 0;
+        assert_int_equal(lull_multi_add(multi, &scene.request, count_done, &loop), LULL_OK);
+    }
+    for (int i = 0; i < 1000 && loop.done < 3; i++) {
+        drive(multi);
+    }
+    assert_int_equal(loop.done, 3);
+    unsigned delivered = 0;
+    for (int i = 0; i < 3; i++) {
+        delivered += loop.results[i]->verdict == LULL_VERDICT_DELIVERED;
+        lull_result_free(loop.results[i]);
+        curl_slist_free_all(notes[i].headers);
+    }
+    assert_int_equal(delivered, 2);
+    lull_multi_destroy(multi);
+    finish(&scene);
+}
+
+/* An open connection is as good a way into the operator's network as a new one. */
+static void test_W5_nor_by_a_connection_that_is_open(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene, NULL, 0);
+    check(perform(&scene), LULL_VERDICT_DELIVERED, LULL_REASON_DELIVERED, 200, 1);
+    scene.request.kind = LULL_KIND_PUSH;
+    scene.request.is_public_only = true;
+    const struct lull_result *result = perform(&scene);
+    check(result, LULL_VERDICT_DEAD, LULL_REASON_INVALID_TARGET, 0, 1);
+    assert_int_equal(result->attempts[0].transport, LULL_TRANSPORT_FORBIDDEN);
+    assert_int_equal(result->attempts[0].effect, LULL_EFFECT_NOT_SENT);
+    assert_int_equal(server_count(scene.server), 1);
+    finish(&scene);
+}
+
 static void test_H1_multi_destroy_cancels(void **state)
 {
     (void)state;
@@ -1138,6 +1330,13 @@ int main(void)
         cmocka_unit_test(test_H1_a_post_is_never_hedged),
         cmocka_unit_test(test_H1_multi_shares_a_curlm_with_others),
         cmocka_unit_test(test_H1_multi_destroy_cancels),
+        cmocka_unit_test(test_T3_each_attempt_has_its_own_headers),
+        cmocka_unit_test(test_C8_a_doubted_token_is_renewed_once),
+        cmocka_unit_test(test_H1_no_headers_end_it),
+        cmocka_unit_test(test_G4_K5_a_message_never_waits_for_a_queue),
+        cmocka_unit_test(test_H1_a_hedge_has_the_headers_of_its_attempt),
+        cmocka_unit_test(test_H1_messages_on_a_multi),
+        cmocka_unit_test(test_W5_nor_by_a_connection_that_is_open),
         cmocka_unit_test(test_H1_bad_requests_are_refused),
         cmocka_unit_test(test_H1_bad_configs_are_refused),
     };

@@ -1,5 +1,5 @@
-/* fetch_print - see the header. SPDX-License-Identifier: MIT */
-#include "fetch_print.h"
+/* call_print - see the header. SPDX-License-Identifier: MIT */
+#include "call_print.h"
 
 #include <inttypes.h>
 
@@ -7,9 +7,9 @@
 #include "explain_print.h"
 #include "lull/duration.h"
 
-static void print_place(FILE *out, struct fetch_place place)
+static void print_place(FILE *out, struct call_place place)
 {
-    fputs("lull fetch: ", out);
+    fprintf(out, "lull %s: ", place.command);
     if (place.count > 1) {
         fprintf(out, "URL %zu: ", place.index);
     }
@@ -26,7 +26,7 @@ static void print_what(FILE *out, const struct lull_attempt *attempt)
     }
 }
 
-void fetch_print_retry(FILE *out, struct fetch_place place, const struct lull_attempt *attempt)
+void call_print_retry(FILE *out, struct call_place place, const struct lull_attempt *attempt)
 {
     char text[CLI_DURATION_SIZE];
     print_place(out, place);
@@ -45,7 +45,7 @@ void fetch_print_retry(FILE *out, struct fetch_place place, const struct lull_at
     fputc('\n', out);
 }
 
-void fetch_print_failure(FILE *out, struct fetch_place place, const struct lull_result *result)
+void call_print_failure(FILE *out, struct call_place place, const struct lull_result *result)
 {
     const struct lull_attempt *last =
         result->attempt_count > 0 ? &result->attempts[result->attempt_count - 1] : NULL;
@@ -62,12 +62,14 @@ void fetch_print_failure(FILE *out, struct fetch_place place, const struct lull_
         if (last->transport != LULL_TRANSPORT_NONE && result->code != CURLE_OK) {
             fprintf(out, " (%s)", curl_easy_strerror(result->code));
         }
+    } else if (result->code != CURLE_OK) {
+        fprintf(out, " before the first attempt (%s)", curl_easy_strerror(result->code));
     }
     fputc('\n', out);
 }
 
-void fetch_print_decision(FILE *out, struct fetch_place place, const struct lull_attempt *attempt,
-                          const struct lull_verdict *verdict, const struct lull_trace *trace)
+void call_print_decision(FILE *out, struct call_place place, const struct lull_attempt *attempt,
+                         const struct lull_verdict *verdict, const struct lull_trace *trace)
 {
     char text[CLI_DURATION_SIZE];
     print_place(out, place);
@@ -123,18 +125,25 @@ static void print_attempt(FILE *out, const struct lull_attempt *attempt)
     fputc('}', out);
 }
 
-void fetch_print_json(FILE *out, struct fetch_place place, const struct lull_result *result,
-                      int64_t body_bytes, int exit_code)
+void call_print_members(FILE *out, const struct lull_result *result)
 {
-    fprintf(out, "{\"index\":%zu,\"verdict\":\"%s\",\"reason\":\"%s\",\"status\":%u,\"attempts\":[",
-            place.index, lull_verdict_kind_to_string(result->verdict),
-            lull_reason_to_string(result->reason), result->status);
+    fprintf(out, "\"verdict\":\"%s\",\"reason\":\"%s\",\"status\":%u,\"attempts\":[",
+            lull_verdict_kind_to_string(result->verdict), lull_reason_to_string(result->reason),
+            result->status);
     for (size_t i = 0; i < result->attempt_count; i++) {
         fputs(i > 0 ? "," : "", out);
         print_attempt(out, &result->attempts[i]);
     }
-    fprintf(out, "],\"duration_ms\":%" PRId64 ",\"body_bytes\":%" PRId64 ",\"body_complete\":%s",
-            result->duration_ms, body_bytes, boolean(result->is_body_complete));
+    fprintf(out, "],\"duration_ms\":%" PRId64, result->duration_ms);
+}
+
+void call_print_json(FILE *out, struct call_place place, const struct lull_result *result,
+                     int64_t body_bytes, int exit_code)
+{
+    fprintf(out, "{\"index\":%zu,", place.index);
+    call_print_members(out, result);
+    fprintf(out, ",\"body_bytes\":%" PRId64 ",\"body_complete\":%s", body_bytes,
+            boolean(result->is_body_complete));
     if (result->trace_id[0] | result->trace_id[1]) {
         fprintf(out, ",\"trace_id\":\"%016" PRIx64 "%016" PRIx64 "\"", result->trace_id[0],
                 result->trace_id[1]);
