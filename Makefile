@@ -26,6 +26,7 @@ build:
 
 test:
 	@scripts/install-packages build test
+	@scripts/install-npm
 	@test -f build/build.ninja || $(MESON) setup build --prefix=$(PREFIX) --libdir=lib
 	@test -f build-test/build.ninja || CC=gcc $(MESON) setup build-test \
 	    --buildtype=debugoptimized -Dtests=true -Dbench=true -Dexamples=true \
@@ -43,6 +44,7 @@ test:
 
 bench:
 	@scripts/install-packages build bench
+	@scripts/install-npm
 	@test -f build-bench/build.ninja || $(MESON) setup build-bench -Dbench=true
 	@ninja -C build-bench >/dev/null
 	@bench/run

@@ -6,9 +6,9 @@ _lull()
     local previous=${COMP_WORDS[COMP_CWORD - 1]}
     local words=''
     if ((COMP_CWORD == 1)); then
-        words='explain fetch help --help --version'
+        words='explain fetch keys mock send help --help --version'
     elif [[ ${COMP_WORDS[1]} == help ]]; then
-        words='explain fetch'
+        words='explain fetch keys mock send'
     elif [[ ${COMP_WORDS[1]} == explain ]]; then
         case $previous in
         --policy) words='delivery urgent bulk client webhook' ;;
@@ -51,6 +51,62 @@ _lull()
                 --retries --deadline --budget --idempotency-key --repeatable --hedge
                 --incoming-attempt --traceparent --parallel --output --include --head --fail --silent
                 --show-error --explain --json --help'
+            ;;
+        esac
+    elif [[ ${COMP_WORDS[1]} == keys ]] && ((COMP_CWORD == 2)); then
+        words='new show import export check --help'
+    elif [[ ${COMP_WORDS[1]} == keys ]]; then
+        case $previous in
+        --key | --out | --to)
+            mapfile -t COMPREPLY < <(compgen -f -- "$current")
+            return
+            ;;
+        --sub) words='mailto: https://' ;;
+        --format) words='file jwk pem pair' ;;
+        --topic | --ttl) ;;
+        *)
+            case ${COMP_WORDS[2]} in
+            new) words='--sub --out --force --help' ;;
+            show) words='--key --public --json --help' ;;
+            import)
+                if [[ $current != -* ]]; then
+                    mapfile -t COMPREPLY < <(compgen -f -- "$current")
+                    return
+                fi
+                words='--sub --out --force --help'
+                ;;
+            export) words='--key --format --out --force --help' ;;
+            check) words='--key --to --topic --ttl --allow-private --no-network --json --help' ;;
+            esac
+            ;;
+        esac
+    elif [[ ${COMP_WORDS[1]} == send ]]; then
+        case $previous in
+        --to | --key | --cacert | --receipt | --recall)
+            mapfile -t COMPREPLY < <(compgen -f -- "$current")
+            return
+            ;;
+        --policy) words='delivery urgent bulk client webhook' ;;
+        --urgency) words='very-low low normal high' ;;
+        --pad) words='random' ;;
+        --body | --ttl | --topic | --retries | --deadline | -m | --max-time | --connect-timeout) ;;
+        *)
+            words='--to --body --ttl --urgency --topic --pad --receipt --recall --key --policy
+                --retries --deadline --max-time --connect-timeout --cacert --allow-private --dry-run
+                --json --explain --quiet --help'
+            ;;
+        esac
+    elif [[ ${COMP_WORDS[1]} == mock ]]; then
+        case $previous in
+        --cert | --key | --log | --subscription)
+            mapfile -t COMPREPLY < <(compgen -f -- "$current")
+            return
+            ;;
+        --listen) words='127.0.0.1:0' ;;
+        --plan | --seed) ;;
+        *)
+            words='--listen --cert --key --plan --seed --log --subscription --no-vapid --quiet
+                --help'
             ;;
         esac
     fi

@@ -22,6 +22,7 @@ ENVIRONMENT = dict(
     os.environ,
     LULL_SOURCE_ROOT=str(ROOT),
     LULL_PROGRAM=str(ROOT / "build-test" / "lull"),
+    LULL_PEER=str(ROOT / "build-test" / "tests" / "webpush_peer"),
     ASAN_OPTIONS="detect_leaks=1:strict_string_checks=1",
     UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1",
     PYTHONDONTWRITEBYTECODE="1",
@@ -91,8 +92,10 @@ def run_c_suites(totals, build, folder):
 def run_fuzz_smoke(totals, folder):
     for target in executables(ROOT / "build-clang" / "tests" / "fuzz", "fuzz_"):
         seeds = ROOT / "tests" / "fuzz" / "seeds" / target.name
+        found = folder / target.name  # libFuzzer writes what is new to it into the first folder
+        found.mkdir()
         code, output = run([str(target), f"-runs={FUZZ_RUNS}", "-max_len=20000",
-                            f"-artifact_prefix={folder}/", str(seeds)])
+                            f"-artifact_prefix={folder}/", str(found), str(seeds)])
         totals.add_one(code == 0)
         print(f"{'ok  ' if code == 0 else 'FAIL'} build-clang/{target.name} (1)", flush=True)
         if code != 0:
@@ -117,7 +120,7 @@ def main():
         run_c_suites(totals, "build-clang", folder)
         run_fuzz_smoke(totals, folder)
         run_stress(totals)
-        for suite in ("cli", "house", "examples", "integration"):
+        for suite in ("cli", "house", "examples", "interop", "integration"):
             report = folder / f"{suite}.xml"
             run_with_junit(totals, suite,
                            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",

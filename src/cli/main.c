@@ -1,11 +1,14 @@
 /* main - finds the subcommand. SPDX-License-Identifier: MIT */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "lull/version.h"
 
-static const struct cli_command *const commands[] = {&cli_explain, &cli_fetch};
+static const struct cli_command *const commands[] = {&cli_explain, &cli_fetch, &cli_keys, &cli_mock,
+                                                     &cli_send};
 static const size_t command_count = sizeof commands / sizeof commands[0];
 
 static const struct cli_command *find_command(const char *name)
@@ -70,8 +73,25 @@ static int finish(int code)
     return code;
 }
 
+/* What is opened gets the lowest free number. Were that one of these three, a line for standard
+ * error would go into a connection. They are opened the wrong way, so that their use still fails.
+ */
+static bool fill_standard_files(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 &&
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) {
+            return false;
+        }
+    }
+    return true;
+}
+
 int main(int argc, char **argv)
 {
+    if (!fill_standard_files()) {
+        return CLI_FAILED;
+    }
     if (argc < 2) {
         print_help(stderr);
         return CLI_USAGE;

@@ -11,23 +11,33 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HEADERS = sorted(p.name for p in (ROOT / "include" / "lull").glob("*.h")) + ["version.h"]
 
-# Those of liblull-http, which need libcurl; all others are liblull's.
+# Those of liblull-http, which need libcurl, and of liblull-webpush; all others are liblull's.
 HTTP_HEADERS = ["http.h"]
+WEBPUSH_HEADERS = ["subscription.h", "vapid.h", "webhook.h", "webpush.h"]
+HEADERS_OF = {"liblull-http": HTTP_HEADERS, "liblull-webpush": WEBPUSH_HEADERS,
+              "liblull": [h for h in HEADERS if h not in HTTP_HEADERS + WEBPUSH_HEADERS]}
 
 # What each folder may include besides its own headers. Kept in step with docs/architecture.md.
 PURE = {"stdbool.h", "stddef.h", "stdint.h", "limits.h", "string.h"}
 MAY_INCLUDE = {
-    "src/core": PURE | {f"lull/{name}" for name in HEADERS
-                        if name not in ("os.h", "lull.h", *HTTP_HEADERS)},
+    "src/core": PURE | {f"lull/{name}" for name in HEADERS_OF["liblull"]
+                        if name not in ("os.h", "lull.h")},
     "src/os": {"stdint.h", "stdlib.h", "time.h", "sys/random.h", "lull/os.h"},
-    "src/http": PURE | {f"lull/{name}" for name in HEADERS if name != "lull.h"} | {
+    "src/http": PURE | {f"lull/{name}" for name in HEADERS_OF["liblull"] + HTTP_HEADERS
+                        if name != "lull.h"} | {
         "arpa/inet.h", "curl/curl.h", "inttypes.h", "netinet/in.h", "pthread.h", "stdatomic.h", "stdio.h",
         "stdlib.h", "strings.h", "sys/socket.h", "sys/stat.h", "unistd.h"},
+    # No clock, no file, no socket: keys and time are passed in.
+    "src/webpush": PURE | {f"lull/{name}" for name in HEADERS_OF["liblull"] + WEBPUSH_HEADERS
+                           if name not in ("os.h", "lull.h")} | {
+        "inttypes.h", "jansson.h", "stdarg.h", "stdio.h", "stdlib.h", "strings.h", "sys/mman.h"} | {
+        f"openssl/{name}.h" for name in ("bio", "bn", "core_names", "crypto", "ec", "ecdsa", "err", "evp",
+                                         "objects", "opensslv", "param_build", "pem", "rand")},
     "src/cli": None,  # everything
 }
 
-MAN_PAGES = ["lull.1", "lull-explain.1", "lull-fetch.1", "lull-policy.7", "liblull.3",
-             "liblull-http.3"]
+MAN_PAGES = ["lull.1", "lull-explain.1", "lull-fetch.1", "lull-keys.1", "lull-mock.1", "lull-send.1",
+             "lull-policy.7", "liblull.3", "liblull-http.3", "liblull-webpush.3"]
 
 # The C library's pure part, and what compilers put in by themselves.
 CORE_MAY_CALL = {"memchr", "memcmp", "memcpy", "memmove", "memset", "strchr", "strcmp", "strlen",
@@ -58,11 +68,12 @@ def test_includes_point_down(folder):
 
 
 def test_public_headers_include_only_each_other():
-    """And libcurl's, in those of liblull-http; which no other header may include."""
+    """And libcurl's, in those of liblull-http. Each library's may use its own and liblull's."""
     def may_include(header):
-        if header in HTTP_HEADERS:
-            return PURE | {f"lull/{name}" for name in HEADERS} | {"curl/curl.h"}
-        return PURE | {f"lull/{name}" for name in HEADERS if name not in HTTP_HEADERS}
+        owner = next(library for library, headers in HEADERS_OF.items() if header in headers)
+        names = HEADERS_OF["liblull"] + HEADERS_OF[owner]
+        return PURE | {f"lull/{name}" for name in names} | (
+            {"curl/curl.h"} if owner == "liblull-http" else set())
 
     wrong = [f"{p.name}: {name}" for p in (ROOT / "include" / "lull").glob("*.h")
              for name in includes(p) if name not in may_include(p.name)]
@@ -87,14 +98,14 @@ def test_core_has_no_writable_state():
     assert [name for name, size in sizes if int(size, 16) > 0] == []
 
 
-@pytest.mark.parametrize("library", ["liblull", "liblull-http"])
+@pytest.mark.parametrize("library", HEADERS_OF)
 def test_shared_library_exports_its_public_functions_and_nothing_else(library):
     exported = set(re.findall(r" T (\S+)$", run("nm", "-D", "--defined-only",
                                                 str(ROOT / "build" / f"{library}.so")).stdout,
                               re.MULTILINE))
     declared = set()
     for path in list((ROOT / "include" / "lull").glob("*.h*")):
-        if (path.name in HTTP_HEADERS) != (library == "liblull-http"):
+        if path.name.removesuffix(".in") not in HEADERS_OF[library]:
             continue
         text = re.sub(r"/\*.*?\*/|^#.*?$", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
         for declaration in re.findall(r"LULL_API ([^;]*?)\(", text):
@@ -103,7 +114,7 @@ def test_shared_library_exports_its_public_functions_and_nothing_else(library):
     assert exported == declared
 
 
-@pytest.mark.parametrize("library", ["liblull", "liblull-http"])
+@pytest.mark.parametrize("library", HEADERS_OF)
 def test_shared_library_has_its_soname(library):
     assert f"{library}.so.0" in run("objdump", "-p", str(ROOT / "build" / f"{library}.so")).stdout
 
@@ -212,7 +223,9 @@ def test_installed_http_library_can_be_used(installed, language, tmp_path):
 
 def test_install_brings_the_man_pages_and_the_completion(installed):
     names = {p.name for p in installed.rglob("*") if p.is_file()}
-    assert {"lull", "lull.pc", "lull-http.pc", "liblull.a", "liblull-http.a", *MAN_PAGES} <= names
+    assert {"lull", *MAN_PAGES} <= names
+    for library in HEADERS_OF:
+        assert {f"{library}.a", f"{library}.so", f"{library.removeprefix('lib')}.pc"} <= names
 
 
 def test_readme_example_compiles_and_runs(tmp_path):
@@ -247,11 +260,24 @@ def test_readme_http_example_compiles_and_runs(tmp_path):
     assert "max_attempts_exceeded after 4 attempts" in done.stdout
 
 
+def test_readme_push_works_word_for_word(tmp_path):
+    """The four commands of the README, in a shell, with the program that is built."""
+    blocks = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    (block,) = [text for text in blocks if "lull mock" in text]
+    (tmp_path / "build").symlink_to(ROOT / "build")
+    done = run("bash", "-c", block, cwd=tmp_path, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "attempt 1: HTTP 503; again in" in done.stderr
+    assert "attempt 2: HTTP 429, asked to wait 2.0 s; again in" in done.stderr
+    assert "delivered, HTTP 201, attempt 3" in done.stderr
+    assert '"text":"Hello"' in done.stdout.splitlines()[-1]
+
+
 def test_architecture_page_names_every_folder_and_file_of_the_libraries():
     page = (ROOT / "docs" / "architecture.md").read_text()
     for folder in MAY_INCLUDE:
         assert folder in page
-    for folder in ("core", "http"):
+    for folder in ("core", "http", "webpush"):
         for path in (ROOT / "src" / folder).glob("*.c"):
             assert f"`{path.stem}`" in page, path.stem
 

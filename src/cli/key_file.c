@@ -1,0 +1,347 @@
+/* key_file - see the header. SPDX-License-Identifier: MIT */
+#include "key_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "lull/error.h"
+
+#define KEY_FILE_MAX 16384 /* bytes; a key in any format has far less */
+#define OTHERS (S_IRWXG | S_IRWXO)
+
+static const char no_default[] = "neither XDG_CONFIG_HOME nor HOME is set: name the key file";
+
+bool key_file_default(char *path, size_t size)
+{
+    const char *config = getenv("XDG_CONFIG_HOME");
+    const char *home = getenv("HOME");
+    int length = -1;
+    if (config && *config == '/') { /* a relative one is to be passed over */
+        length = snprintf(path, size, "%s/lull/vapid.json", config);
+    } else if (home && *home == '/') {
+        length = snprintf(path, size, "%s/.config/lull/vapid.json", home);
+    }
+    return length > 0 && (size_t)length < size;
+}
+
+/* ---- reading ---- */
+
+__attribute__((format(printf, 2, 3))) static bool fail(struct key_file_problem *problem,
+                                                       const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(problem->text, sizeof problem->text, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+/* The path as a shell takes it. */
+static const char *quote(const char *path, char *out, size_t size)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "/._-+,:@%=";
+    size_t used = 0;
+    if (path[strspn(path, plain)] == '\0') {
+        return path;
+    }
+    out[used++] = '\'';
+    for (; *path && used + 6 < size; path++) {
+        const char *piece = *path == '\'' ? "'\\''" : NULL;
+        if (piece) {
+            memcpy(out + used, piece, 4);
+        } else {
+            out[used] = *path;
+        }
+        used += piece ? 4 : 1;
+    }
+    out[used++] = '\'';
+    out[used] = '\0';
+    return out;
+}
+
+/* What was given as a name may be a key that was pasted in the wrong place, so a name is repeated
+ * only if there is such a file. */
+static bool fail_open(const char *path, bool is_default, int error,
+                      struct key_file_problem *problem)
+{
+    if (error == ELOOP) {
+        return fail(problem, "the key file %s is a symbolic link: name the file itself", path);
+    }
+    if (error == ENOENT && is_default) {
+        return fail(problem, "there is no key yet in %s: 'lull keys new' makes one", path);
+    }
+    return fail(problem, "the key file cannot be read: %s", strerror(error));
+}
+
+static bool check_status(const struct stat *status, const char *path,
+                         struct key_file_problem *problem)
+{
+    if (S_ISDIR(status->st_mode)) {
+        return fail(problem, "the key file %s is a folder", path);
+    }
+    if (!S_ISREG(status->st_mode)) {
+        return fail(problem, "the key file %s is no regular file", path);
+    }
+    if (status->st_mode & OTHERS) {
+        char quoted[2 * PATH_MAX];
+        return fail(problem, "others have access to the key file; mend it: chmod 600 %s",
+                    quote(path, quoted, sizeof quoted));
+    }
+    if (status->st_size > KEY_FILE_MAX) {
+        return fail(problem, "the key file %s is too big: a key has at most %d bytes", path,
+                    KEY_FILE_MAX);
+    }
+    return true;
+}
+
+static bool read_text(int fd, char *text, size_t *ret_length, struct key_file_problem *problem)
+{
+    size_t length = 0;
+    ssize_t count = 1;
+    while (length < KEY_FILE_MAX && count > 0) {
+        count = read(fd, text + length, KEY_FILE_MAX - length);
+        if (count < 0 && errno == EINTR) {
+            count = 1;
+        } else if (count > 0) {
+            length += (size_t)count;
+        }
+    }
+    if (count < 0) {
+        return fail(problem, "the key file cannot be read: %s", strerror(errno));
+    }
+    *ret_length = length;
+    return true;
+}
+
+bool key_file_read(const char *path, struct lull_vapid_key **ret_key,
+                   struct key_file_problem *problem)
+{
+    char place[PATH_MAX];
+    char text[KEY_FILE_MAX];
+    size_t length = 0;
+    struct stat status;
+    struct lull_webpush_error error = {""};
+    bool is_default = path == NULL;
+    if (is_default && !key_file_default(place, sizeof place)) {
+        return fail(problem, "%s", no_default);
+    }
+    path = is_default ? place : path;
+    /* Not blocking: a pipe would hold us here before we could see that it is one. */
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) {
+        return fail_open(path, is_default, errno, problem);
+    }
+    bool is_good = fstat(fd, &status) == 0
+                       ? check_status(&status, path, problem)
+                       : fail(problem, "the key file cannot be read: %s", strerror(errno));
+    is_good = is_good && read_text(fd, text, &length, problem);
+    (void)close(fd);
+    if (is_good && lull_vapid_key_import(ret_key, text, length, NULL, &error) != LULL_OK) {
+        is_good = fail(problem, "the key file %s: %s", path, error.text);
+    }
+    explicit_bzero(text, sizeof text);
+    return is_good;
+}
+
+int key_file_load(const char *command, const char *path, struct lull_vapid_key **ret_key)
+{
+    struct key_file_problem problem = {""};
+    return key_file_read(path, ret_key, &problem) ? CLI_OK : cli_usage(command, "%s", problem.text);
+}
+
+/* ---- writing ---- */
+
+static int unwritten(const char *command, const char *path, int error)
+{
+    fprintf(stderr, "lull %s: %s cannot be written: %s\n", command, path, strerror(error));
+    return CLI_FAILED;
+}
+
+static int refuse_existing(const char *command, const char *path)
+{
+    return cli_usage(
+        command,
+        "%s exists; --force replaces it, and what was subscribed with its key can then "
+        "not be sent to any more",
+        path);
+}
+
+/* All folders above the file, for us alone. */
+static int make_folders(const char *path)
+{
+    char folder[PATH_MAX];
+    size_t length = strlen(path);
+    if (length >= sizeof folder) {
+        return ENAMETOOLONG;
+    }
+    memcpy(folder, path, length + 1);
+    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(folder, S_IRWXU) != 0 && errno != EEXIST) {
+            return errno;
+        }
+        *slash = '/';
+    }
+    return 0;
+}
+
+static int write_all(int fd, const char *text, size_t length)
+{
+    while (length > 0) {
+        ssize_t count = write(fd, text, length);
+        if (count < 0 && errno != EINTR) {
+            return errno;
+        }
+        if (count > 0) {
+            text += count;
+            length -= (size_t)count;
+        }
+    }
+    return fsync(fd) == 0 ? 0 : errno;
+}
+
+/* After a crash, the file is there only if its folder was synced, too. */
+static int sync_folder(const char *path)
+{
+    char folder[PATH_MAX] = ".";
+    const char *slash = strrchr(path, '/');
+    if (slash) {
+        size_t length = slash == path ? 1 : (size_t)(slash - path);
+        memcpy(folder, path, length);
+        folder[length] = '\0';
+    }
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        return errno;
+    }
+    /* EINVAL: a file system that has nothing to sync there */
+    int error = fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
+    (void)close(fd);
+    return error;
+}
+
+/* Gives the file its name; over another only if forced, also if that came just now. */
+static int place(const char *temporary, const char *path, bool is_forced)
+{
+    if (is_forced) {
+        return rename(temporary, path) == 0 ? 0 : errno;
+    }
+    if (renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) == 0) {
+        return 0;
+    }
+    if (errno != EINVAL && errno != ENOSYS) {
+        return errno;
+    }
+    if (link(temporary, path) != 0) { /* a file system without RENAME_NOREPLACE */
+        return errno;
+    }
+    return unlink(temporary) == 0 ? 0 : errno;
+}
+
+static int write_file(const char *path, const char *text, bool is_forced)
+{
+    char temporary[PATH_MAX];
+    int length = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
+    if (length < 0 || (size_t)length >= sizeof temporary) {
+        return ENAMETOOLONG;
+    }
+    int fd = mkostemp(temporary, O_CLOEXEC);
+    if (fd < 0) {
+        return errno;
+    }
+    int error = fchmod(fd, S_IRUSR | S_IWUSR) == 0 ? 0 : errno;
+    error = error ? error : write_all(fd, text, strlen(text));
+    if (close(fd) != 0 && !error) {
+        error = errno;
+    }
+    error = error ? error : place(temporary, path, is_forced);
+    if (error) {
+        (void)unlink(temporary);
+        return error;
+    }
+    return sync_folder(path);
+}
+
+/* What is not a file of ours is not replaced. */
+static int check_place(const char *command, const char *path, bool *ret_exists)
+{
+    struct stat status;
+    *ret_exists = lstat(path, &status) == 0;
+    if (*ret_exists && !S_ISREG(status.st_mode)) {
+        return cli_usage(command, "%s is %s: name another file", path,
+                         S_ISDIR(status.st_mode)   ? "a folder"
+                         : S_ISLNK(status.st_mode) ? "a symbolic link"
+                                                   : "no regular file");
+    }
+    return CLI_OK;
+}
+
+int key_file_check(const char *command, const char *path)
+{
+    char temporary[PATH_MAX];
+    bool exists = false;
+    int result = *path ? check_place(command, path, &exists)
+                       : cli_usage(command, "a file without a name cannot be written");
+    if (result != CLI_OK) {
+        return result;
+    }
+    int length = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
+    bool is_short = length > 0 && (size_t)length < sizeof temporary;
+    int fd = is_short ? mkostemp(temporary, O_CLOEXEC) : -1;
+    if (fd < 0) {
+        return cli_usage(command, "%s cannot be written: %s", path,
+                         strerror(is_short ? errno : ENAMETOOLONG));
+    }
+    (void)close(fd);
+    (void)unlink(temporary);
+    return CLI_OK;
+}
+
+int key_file_write(const char *command, const char *path, const char *text, bool is_forced)
+{
+    bool exists = false;
+    int result = check_place(command, path, &exists);
+    if (result != CLI_OK) {
+        return result;
+    }
+    if (exists && !is_forced) {
+        return refuse_existing(command, path);
+    }
+    int error = write_file(path, text, is_forced);
+    if (error == EEXIST && !is_forced) {
+        return refuse_existing(command, path);
+    }
+    return error ? unwritten(command, path, error) : CLI_OK;
+}
+
+int key_file_save(const char *command, const char *path, const struct lull_vapid_key *key,
+                  bool is_forced)
+{
+    char standard[PATH_MAX];
+    char text[LULL_KEY_TEXT_SIZE];
+    if (!path) {
+        if (!key_file_default(standard, sizeof standard)) {
+            return cli_usage(command, "%s", no_default);
+        }
+        path = standard;
+        int error = make_folders(path);
+        if (error) {
+            return unwritten(command, path, error);
+        }
+    }
+    if (lull_vapid_key_export(key, LULL_KEY_FILE, text) != LULL_OK) {
+        return unwritten(command, path, ENOMEM);
+    }
+    int result = key_file_write(command, path, text, is_forced);
+    explicit_bzero(text, sizeof text);
+    return result;
+}
