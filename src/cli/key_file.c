@@ -247,14 +247,21 @@ static int place(const char *temporary, const char *path, bool is_forced)
     return unlink(temporary) == 0 ? 0 : errno;
 }
 
+/* A new file beside the one at path. -1: errno says why not. */
+static int open_beside(const char *path, char ret_temporary[PATH_MAX])
+{
+    int length = snprintf(ret_temporary, PATH_MAX, "%s.XXXXXX", path);
+    if (length < 0 || length >= PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    return mkostemp(ret_temporary, O_CLOEXEC);
+}
+
 static int write_file(const char *path, const char *text, bool is_forced)
 {
     char temporary[PATH_MAX];
-    int length = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
-    if (length < 0 || (size_t)length >= sizeof temporary) {
-        return ENAMETOOLONG;
-    }
-    int fd = mkostemp(temporary, O_CLOEXEC);
+    int fd = open_beside(path, temporary);
     if (fd < 0) {
         return errno;
     }
@@ -294,12 +301,9 @@ int key_file_check(const char *command, const char *path)
     if (result != CLI_OK) {
         return result;
     }
-    int length = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
-    bool is_short = length > 0 && (size_t)length < sizeof temporary;
-    int fd = is_short ? mkostemp(temporary, O_CLOEXEC) : -1;
+    int fd = open_beside(path, temporary);
     if (fd < 0) {
-        return cli_usage(command, "%s cannot be written: %s", path,
-                         strerror(is_short ? errno : ENAMETOOLONG));
+        return cli_usage(command, "%s cannot be written: %s", path, strerror(errno));
     }
     (void)close(fd);
     (void)unlink(temporary);

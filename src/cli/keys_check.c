@@ -17,9 +17,9 @@
 #include "lull/os.h"
 #include "lull/version.h"
 #include "lull/webpush.h"
+#include "topic.h"
 
 #define SUBSCRIPTION_MAX 65536 /* bytes */
-#define TOPIC_MAX 32           /* RFC 8030 section 5.4 */
 #define CLOCK_WAIT_MS LULL_SECONDS(10)
 #define CLOCK_APART_MAX_S 300
 #define BODY_KEPT 1024
@@ -135,16 +135,15 @@ static bool check_subscription(struct report *report, const char *text, size_t l
 static void check_topic(struct report *report, const char *topic, bool is_known,
                         enum lull_vendor vendor)
 {
-    static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                   "0123456789-_";
+    enum topic_form form = topic_form_of(topic);
     size_t length = strlen(topic);
-    if (length == 0 || length > TOPIC_MAX) {
+    if (form == TOPIC_BAD_LENGTH) {
         say(report, LEVEL_ERROR, "topic", "the topic has %zu characters: 1 to %d are accepted",
             length, TOPIC_MAX);
-    } else if (strspn(topic, alphabet) != length) {
+    } else if (form == TOPIC_BAD_CHARACTER) {
         say(report, LEVEL_ERROR, "topic",
             "the topic has a character that is refused: letters, digits, - and _ are accepted");
-    } else if (length % 4 == 1 && (!is_known || vendor == LULL_VENDOR_APPLE)) {
+    } else if (topic_is_refused_by_apple(topic) && (!is_known || vendor == LULL_VENDOR_APPLE)) {
         say(report, LEVEL_WARNING, "topic",
             "Apple refuses a topic of %zu characters, as base64 never has that length: one more or "
             "one less is accepted",

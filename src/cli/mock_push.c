@@ -10,9 +10,9 @@
 
 #include "lull/error.h"
 #include "lull/os.h"
+#include "topic.h"
 
 #define MESSAGES_MAX 65536
-#define TOPIC_MAX 32
 
 struct mock_service {
     char base[MOCK_URL_SIZE];
@@ -276,13 +276,7 @@ static void check_words(const struct mock_push *push, struct mock_finding *findi
         is_urgency = is_urgency || strcasecmp(push->urgency, urgencies[i]) == 0;
     }
     finding->has[MOCK_URGENCY] = !is_urgency;
-    if (push->topic) {
-        size_t length = strlen(push->topic);
-        finding->has[MOCK_TOPIC] =
-            length < 1 || length > TOPIC_MAX ||
-            strspn(push->topic, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                "0123456789-_") != length;
-    }
+    finding->has[MOCK_TOPIC] = push->topic && topic_form_of(push->topic) != TOPIC_GOOD;
 }
 
 static void check_vapid(const struct mock_service *service,

@@ -18,6 +18,7 @@
 #include "lull/webpush.h"
 #include "send_options.h"
 #include "send_print.h"
+#include "topic.h"
 
 #define RESPONSE_MAX 16384
 
@@ -131,7 +132,7 @@ static void warn(const struct send_options *options)
 {
     const struct lull_subscription *subscription = &options->subscription;
     if (options->topic && subscription->vendor == LULL_VENDOR_APPLE &&
-        strlen(options->topic) % 4 == 1) {
+        topic_is_refused_by_apple(options->topic)) {
         fputs("lull send: warning: Apple refuses a topic of this length (1 modulo 4)\n", stderr);
     }
     if (!*options->recalled && subscription->expires_ms <= lull_os_now_ms()) {

@@ -9,8 +9,8 @@
 #include "cli.h"
 #include "lull/duration.h"
 #include "lull/error.h"
+#include "topic.h"
 
-#define TOPIC_MAX 32
 #define SUBSCRIPTION_MAX 16384
 #define TTL_MAX_S (UINT64_C(366) * 86400)
 
@@ -126,10 +126,7 @@ static int refuse(const char *what)
 
 static int read_topic(struct send_options *options, const char *text)
 {
-    static const char alphabet[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    size_t length = strlen(text);
-    if (length == 0 || length > TOPIC_MAX || strspn(text, alphabet) != length) {
+    if (topic_form_of(text) != TOPIC_GOOD) {
         return refuse("--topic must be 1 to 32 characters of A-Z a-z 0-9 - _");
     }
     options->topic = text;
