@@ -36,10 +36,12 @@ test:
 	    -Db_lundef=false -Db_sanitize=address,undefined
 	@test -f build-tsan/build.ninja || CC=clang $(MESON) setup build-tsan \
 	    --buildtype=debugoptimized -Dtests=true -Db_lundef=false -Db_sanitize=thread
+	@test -f build-fast/build.ninja || CC=gcc $(MESON) setup build-fast -Dtests=true
 	@ninja -C build
 	@ninja -C build-test
 	@ninja -C build-clang
-	@ninja -C build-tsan tests/stress_client
+	@ninja -C build-tsan tests/stress_client tests/test_resolver tests/transport_drive
+	@ninja -C build-fast tests/transport_drive
 	@$(PYTHON) tests/run.py
 
 bench:
@@ -87,4 +89,4 @@ install: build
 	@test -n "$(DESTDIR)" || test "$$(id -u)" -ne 0 || ldconfig
 
 clean:
-	rm -rf build build-test build-clang build-tsan build-bench build-fuzz build-lint build-coverage
+	rm -rf build build-test build-clang build-tsan build-fast build-bench build-fuzz build-lint build-coverage

@@ -23,6 +23,9 @@ ENVIRONMENT = dict(
     LULL_SOURCE_ROOT=str(ROOT),
     LULL_PROGRAM=str(ROOT / "build-test" / "lull"),
     LULL_PEER=str(ROOT / "build-test" / "tests" / "webpush_peer"),
+    LULL_DRIVE=str(ROOT / "build-test" / "tests" / "transport_drive"),
+    LULL_DRIVE_FAST=str(ROOT / "build-fast" / "tests" / "transport_drive"),
+    LULL_DRIVE_TSAN=str(ROOT / "build-tsan" / "tests" / "transport_drive"),
     ASAN_OPTIONS="detect_leaks=1:strict_string_checks=1",
     UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1",
     PYTHONDONTWRITEBYTECODE="1",
@@ -102,14 +105,15 @@ def run_fuzz_smoke(totals, folder):
             print(output, flush=True)
 
 
-def run_stress(totals):
-    """Many threads on one client, under the thread sanitizer: one test."""
-    program = ROOT / "build-tsan" / "tests" / "stress_client"
-    code, output = run([str(program)], TSAN_OPTIONS="halt_on_error=1")
-    totals.add_one(code == 0)
-    print(f"{'ok  ' if code == 0 else 'FAIL'} build-tsan/stress_client (1)", flush=True)
-    if code != 0:
-        print(output, flush=True)
+def run_threads(totals):
+    """What has threads, under the thread sanitizer: many on one client, and those that look up names.
+    One test each."""
+    for name in ("stress_client", "test_resolver"):
+        code, output = run([str(ROOT / "build-tsan" / "tests" / name)], TSAN_OPTIONS="halt_on_error=1")
+        totals.add_one(code == 0)
+        print(f"{'ok  ' if code == 0 else 'FAIL'} build-tsan/{name} (1)", flush=True)
+        if code != 0:
+            print(output, flush=True)
 
 
 def main():
@@ -119,7 +123,7 @@ def main():
         run_c_suites(totals, "build-test", folder)
         run_c_suites(totals, "build-clang", folder)
         run_fuzz_smoke(totals, folder)
-        run_stress(totals)
+        run_threads(totals)
         for suite in ("cli", "house", "examples", "interop", "integration"):
             report = folder / f"{suite}.xml"
             run_with_junit(totals, suite,

@@ -11,6 +11,10 @@
  *   lull_multi_new(client, your CURLM) -> lull_multi_add ... ; after curl has moved the transfers,
  *   lull_multi_step, and call it again after as many ms as it says
  *
+ * Pushes and webhooks (`kind`) do not go by libcurl where they can go by HTTP/2 of our own: that is
+ * several times cheaper, and exact about what a server has taken. Origins that speak HTTP/1.1 only,
+ * and proxies, are libcurl's. On an event loop, watch lull_multi_fd for them.
+ *
  * Every request that leaves the machine is an attempt that was decided on. libcurl's own silent
  * repeats (a reused connection that had died, a refused HTTP/2 stream) are stopped and decided on
  * like any other failure: a POST without a key is never sent twice behind the caller's back (C9).
@@ -50,9 +54,11 @@ struct lull_client_config {
     uint32_t destinations_max;          /* remembered at once                 default 256 */
     const char *attempt_header;         /* sent with each retry (G7); "": none
                                                                         default "Lull-Attempt" */
-    uint32_t hedge_permille;            /* a hedge is sent after this percentile
-                                                                        default 950 */
-    uint32_t hedge_samples_min;         /* answers seen before one is sent    default 20 */
+    const char *ca_file;        /* PEM of whom to trust, for requests without easy; NULL: the
+                                   system's                           default NULL */
+    uint32_t hedge_permille;    /* a hedge is sent after this percentile
+                                                                default 950 */
+    uint32_t hedge_samples_min; /* answers seen before one is sent    default 20 */
 };
 
 LULL_API void lull_client_config_default(struct lull_client_config *config);
@@ -123,7 +129,9 @@ struct lull_attempt {
     bool is_hedge;                 /* a second request while the first was slow */
     bool is_abandoned;             /* the other one answered first */
     unsigned status;               /* 0: none arrived */
-    CURLcode code;                 /* what libcurl said */
+    CURLcode code;                 /* what libcurl said, or would have said */
+    const char *detail;            /* why there is no answer, or only a part of one, in a few words
+                                      that last for ever; NULL: there is one */
     enum lull_transport transport; /* NONE if a status arrived and stands */
     enum lull_class class_;
     enum lull_effect effect;
@@ -248,6 +256,10 @@ struct lull_multi_config {
 LULL_API int lull_multi_new(struct lull_multi **ret_multi, struct lull_client *client,
                             const struct lull_multi_config *config);
 LULL_API CURLM *lull_multi_curl(struct lull_multi *multi);
+
+/* For an event loop with pushes or webhooks: call lull_multi_step when it is readable. -1: no
+ * memory, or a ca_file that cannot be read. Not needed where there are none. */
+LULL_API int lull_multi_fd(struct lull_multi *multi);
 
 /* What is still under way is cancelled, and its on_done called. Before curl_multi_cleanup of your
  * own CURLM, and that before the end of the loop that it reports to. NULL is fine. */

@@ -52,15 +52,15 @@ void call_print_failure(FILE *out, struct call_place place, const struct lull_re
     print_place(out, place);
     if (result->verdict == LULL_VERDICT_DELIVERED && !result->is_body_complete) {
         fprintf(out, "HTTP %u, but the body broke off (%s)\n", result->status,
-                curl_easy_strerror(result->code));
+                last && last->detail ? last->detail : curl_easy_strerror(result->code));
         return;
     }
     fprintf(out, "%s", lull_reason_to_string(result->reason));
     if (last) {
         fprintf(out, " after %" PRIu32 " attempt%s: ", last->number, last->number == 1 ? "" : "s");
         print_what(out, last);
-        if (last->transport != LULL_TRANSPORT_NONE && result->code != CURLE_OK) {
-            fprintf(out, " (%s)", curl_easy_strerror(result->code));
+        if (last->transport != LULL_TRANSPORT_NONE && last->detail) {
+            fprintf(out, " (%s)", last->detail);
         }
     } else if (result->code != CURLE_OK) {
         fprintf(out, " before the first attempt (%s)", curl_easy_strerror(result->code));
@@ -119,6 +119,9 @@ static void print_attempt(FILE *out, const struct lull_attempt *attempt)
         }
     }
     fprintf(out, "],\"curl_code\":%d", (int)attempt->code);
+    if (attempt->detail) {
+        fprintf(out, ",\"detail\":\"%s\"", attempt->detail);
+    }
     if (attempt->span_id) {
         fprintf(out, ",\"span_id\":\"%016" PRIx64 "\"", attempt->span_id);
     }

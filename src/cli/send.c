@@ -75,6 +75,7 @@ static struct curl_slist *make_headers(struct send *send, int64_t remaining_ms, 
     bool is_good =
         lull_vapid_authorize(send->ring, NULL, send_endpoint(options), lull_os_now_ms(), is_fresh,
                              &authorization) == LULL_OK &&
+        add(&list, "User-Agent: lull/%s", LULL_VERSION) &&
         (*options->recalled || add(&list, "TTL: %" PRId64, remaining_s)) &&
         (!options->urgency || add(&list, "Urgency: %s", options->urgency)) &&
         (!options->topic || add(&list, "Topic: %s", options->topic)) &&
@@ -115,15 +116,6 @@ static void after_decision(void *userdata, const struct lull_attempt *attempt,
 {
     (void)userdata;
     call_print_decision(stderr, place, attempt, verdict, trace);
-}
-
-static void configure(void *userdata, CURL *easy)
-{
-    const struct send *send = userdata;
-    (void)curl_easy_setopt(easy, CURLOPT_USERAGENT, "lull/" LULL_VERSION);
-    if (send->options.cacert) {
-        (void)curl_easy_setopt(easy, CURLOPT_CAINFO, send->options.cacert);
-    }
 }
 
 /* ---- before the first attempt ---- */
@@ -294,7 +286,6 @@ static int perform(struct send *send, struct lull_client *client)
         .before_attempt = before_attempt,
         .before_wait = before_wait,
         .after_decision = options->is_explaining ? after_decision : NULL,
-        .configure = configure,
     };
     if (send->body_length > 0) {
         request.body = (struct lull_body){
@@ -338,6 +329,7 @@ static int deliver(struct send *send)
     lull_client_config_default(&config);
     config.has_budget = false; /* one message, whose retries are counted anyway */
     config.has_breaker = false;
+    config.ca_file = send->options.cacert;
     if (lull_client_new(&client, &config) != LULL_OK) {
         return fail("there is not enough memory");
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "instant.h"
 #include "lull/duration.h"
 #include "lull/error.h"
 #include "lull/os.h"
@@ -135,7 +136,7 @@ int call_init(struct call *call, struct lull_multi *multi, struct lull_client *c
     call->start_ms = lull_os_mono_ms();
     call->start_wall_ms = lull_os_now_ms();
     begin_facts(call);
-    return LULL_OK; /* due_ms is 0: at once */
+    return LULL_OK;
 }
 
 void call_clean_up(struct call *call)
@@ -231,16 +232,6 @@ static bool start_transfer(struct call *call, bool is_hedge, struct lull_breaker
     return true;
 }
 
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t later_by(int64_t at_ms, int64_t wait_ms)
-{
-    return wait_ms > LULL_WAIT_MAX_MS ? LULL_NEVER : at_ms + wait_ms;
-}
-
 static bool is_hedgeable(const struct call *call)
 {
     enum lull_method method = call->facts.method;
@@ -329,14 +320,14 @@ static void start_attempt(struct call *call, int64_t mono_ms)
     }
     call->state = CALL_RUNNING;
     int64_t timeout_ms = call->request.timeout_ms > 0 ? call->request.timeout_ms : LULL_NEVER;
-    call->stop_at_ms =
-        earlier(later_by(mono_ms, timeout_ms), later_by(call->start_ms, call->policy->deadline_ms));
+    call->stop_at_ms = instant_earlier(instant_after(mono_ms, timeout_ms),
+                                       instant_after(call->start_ms, call->policy->deadline_ms));
     call->hedge_at_ms = LULL_NEVER;
     if (is_hedgeable(call)) {
         call->hedge_at_ms =
-            later_by(mono_ms, client_hedge_delay_ms(call->client, call->origin.key, mono_ms));
+            instant_after(mono_ms, client_hedge_delay_ms(call->client, call->origin.key, mono_ms));
     }
-    multi_reschedule(call->multi, call, earlier(call->stop_at_ms, call->hedge_at_ms));
+    multi_reschedule(call->multi, call, instant_earlier(call->stop_at_ms, call->hedge_at_ms));
 }
 
 static void start_hedge(struct call *call, int64_t mono_ms)
@@ -401,6 +392,9 @@ static void record(struct lull_attempt *attempt, const struct lull_verdict *verd
 static int64_t latency_us(const struct transfer *transfer)
 {
     curl_off_t us = -1;
+    if (transfer->is_message) {
+        return (transfer->message->request.answered_ms - transfer->started_ms) * 1000;
+    }
     (void)curl_easy_getinfo(transfer->easy, CURLINFO_STARTTRANSFER_TIME_T, &us);
     return us;
 }
@@ -473,7 +467,7 @@ static void wait_for_retry(struct call *call, struct lull_attempt *attempt,
     call->facts.previous_delay_ms = verdict->delay_ms;
     call->state = CALL_WAITING;
     /* mono_ms has lost up to a millisecond in rounding: never earlier than asked (A3). */
-    multi_reschedule(call->multi, call, later_by(mono_ms + 1, verdict->delay_ms));
+    multi_reschedule(call->multi, call, instant_after(mono_ms + 1, verdict->delay_ms));
 }
 
 /* One of two has failed without an answer: the other may still bring one. */
@@ -497,6 +491,10 @@ void call_on_end(struct call *call, struct transfer *transfer, CURLcode code, in
     struct lull_attempt *attempt = attempt_of(call, transfer);
     const struct transfer *other = call->transfers[transfer == call->transfers[0]];
     attempt->code = code;
+    attempt->detail = transfer->detail;
+    if (code != CURLE_OK && !attempt->detail) {
+        attempt->detail = curl_easy_strerror(code);
+    }
     attempt->status = transfer->response.is_head_complete ? transfer->response.status : 0;
     attempt->duration_ms = mono_ms - transfer->started_ms;
     if (other && call->winner != transfer && outcome.kind == LULL_OUTCOME_TRANSPORT) {
@@ -568,6 +566,7 @@ static void stop_running(struct call *call, CURLcode code, int64_t mono_ms)
                             : call->transfers[0] ? call->transfers[0]
                                                  : call->transfers[1];
     abandon_all_but(call, kept, mono_ms);
+    multi_withdraw(call->multi, kept, mono_ms);
     call_on_end(call, kept, code, mono_ms);
 }
 
@@ -583,7 +582,7 @@ static void on_running(struct call *call, int64_t mono_ms)
     if (mono_ms >= call->hedge_at_ms) {
         start_hedge(call, mono_ms);
     }
-    multi_reschedule(call->multi, call, earlier(call->stop_at_ms, call->hedge_at_ms));
+    multi_reschedule(call->multi, call, instant_earlier(call->stop_at_ms, call->hedge_at_ms));
 }
 
 void call_on_timer(struct call *call, int64_t mono_ms)

@@ -19,6 +19,7 @@
 #include "lull/http.h"
 #include "lull/trace_context.h"
 #include "origin.h"
+#include "timers.h"
 #include "transfer.h"
 
 enum call_state { CALL_QUEUED, CALL_RUNNING, CALL_WAITING, CALL_DONE };
@@ -51,9 +52,8 @@ struct call {
                               clock that is set does not move a deadline */
     int64_t hedge_at_ms;   /* LULL_NEVER: none to come */
     int64_t stop_at_ms;    /* this attempt's timeout or the deadline */
-    int64_t due_ms;        /* the next timer; LULL_NEVER: none */
-    size_t heap_index;
-    struct call *next; /* all calls of the multi */
+    struct timer timer;    /* the next of start, hedge, stop and retry */
+    struct call *next;     /* all calls of the multi */
     struct call *previous;
     struct call *next_cancelled_by; /* all calls of a cancel token, under its lock */
     struct call *previous_cancelled_by;

@@ -25,6 +25,7 @@ struct lull_client {
     size_t idle_count;
     struct lull_client_config config;        /* fixed */
     char attempt_header[ATTEMPT_HEADER_MAX]; /* fixed */
+    char *ca_file;                           /* fixed */
     CURLSH *share;                           /* fixed; with the locks below */
     pthread_mutex_t share_locks[CURL_LOCK_DATA_LAST];
 };
@@ -105,7 +106,8 @@ int lull_client_new(struct lull_client **ret_client, const struct lull_client_co
     client->config = *config;
     memcpy(client->attempt_header, header, strlen(header) + 1);
     lull_random_init(&client->random, lull_os_seed());
-    if (!init_share(client)) {
+    client->ca_file = config->ca_file ? strdup(config->ca_file) : NULL;
+    if (!init_share(client) || !client->ca_file != !config->ca_file) {
         lull_client_destroy(client);
         return LULL_ERR_MEMORY;
     }
@@ -129,6 +131,7 @@ void lull_client_destroy(struct lull_client *client)
     }
     pthread_mutex_destroy(&client->lock);
     free(client->destinations.slots);
+    free(client->ca_file);
     free(client);
     curl_global_cleanup();
 }
@@ -249,6 +252,11 @@ struct lull_destination_state lull_client_inspect(struct lull_client *client, co
 const struct lull_policy *client_policy(const struct lull_client *client)
 {
     return &client->config.policy;
+}
+
+const char *client_ca_file(const struct lull_client *client)
+{
+    return client->ca_file;
 }
 
 const char *client_attempt_header(const struct lull_client *client)

@@ -30,6 +30,7 @@ bool client_take_hedge(struct lull_client *client, uint64_t key, int64_t mono_ms
 
 const struct lull_policy *client_policy(const struct lull_client *client);
 const char *client_attempt_header(const struct lull_client *client);
+const char *client_ca_file(const struct lull_client *client); /* NULL: the system's */
 CURLSH *client_share(const struct lull_client *client);
 
 /* Idle multis for blocking calls, with their connections. take: NULL if there is none. */

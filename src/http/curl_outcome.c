@@ -47,3 +47,36 @@ enum lull_transport curl_transport(CURLcode code, bool is_sent)
         return is_sent ? LULL_TRANSPORT_RESET : LULL_TRANSPORT_TLS_HANDSHAKE;
     }
 }
+
+CURLcode curl_code(enum lull_transport transport)
+{
+    switch (transport) {
+    case LULL_TRANSPORT_DNS:
+    case LULL_TRANSPORT_DNS_NOT_FOUND:
+        return CURLE_COULDNT_RESOLVE_HOST;
+    case LULL_TRANSPORT_REFUSED:
+    case LULL_TRANSPORT_FORBIDDEN:
+        return CURLE_COULDNT_CONNECT;
+    case LULL_TRANSPORT_CONNECT_TIMEOUT:
+    case LULL_TRANSPORT_TIMEOUT:
+        return CURLE_OPERATION_TIMEDOUT;
+    case LULL_TRANSPORT_TLS:
+        return CURLE_PEER_FAILED_VERIFICATION;
+    case LULL_TRANSPORT_TLS_HANDSHAKE:
+        return CURLE_SSL_CONNECT_ERROR;
+    case LULL_TRANSPORT_PROTOCOL:
+        return CURLE_WEIRD_SERVER_REPLY;
+    case LULL_TRANSPORT_REFUSED_STREAM:
+    case LULL_TRANSPORT_GOAWAY:
+        return CURLE_HTTP2_STREAM;
+    case LULL_TRANSPORT_MALFORMED_URL:
+        return CURLE_URL_MALFORMAT;
+    case LULL_TRANSPORT_CANCELLED:
+        return CURLE_ABORTED_BY_CALLBACK;
+    case LULL_TRANSPORT_NONE:
+        return CURLE_OK;
+    case LULL_TRANSPORT_RESET:
+    default:
+        return CURLE_RECV_ERROR;
+    }
+}

@@ -11,4 +11,7 @@
  * can have arrived; before that, nothing can. */
 enum lull_transport curl_transport(CURLcode code, bool is_sent);
 
+/* The other way round, for a failure that was not libcurl's: what it would have said. */
+CURLcode curl_code(enum lull_transport transport);
+
 #endif

@@ -1,10 +1,10 @@
 /*
  * multi - the calls under way on one CURLM: their timers, their transfers, their end.
  *
- * Timers are a binary heap by due time, so a hundred thousand waiting calls cost one comparison a
- * step. Transfers are known by their place in a table, which curl keeps as CURLOPT_PRIVATE; a
+ * Timers are a heap by due time, so a hundred thousand waiting calls cost one comparison a step.
+ * Transfers are known by their place in a table, which curl keeps as CURLOPT_PRIVATE; a
  * message is ours if that place holds that very handle, so other transfers on the caller's CURLM
- * may have any PRIVATE.
+ * may have any PRIVATE. Messages do not go by curl but by a transport, which is made for the first.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -24,11 +24,10 @@ struct lull_multi {
     struct lull_multi_config config;
     CURLM *curl;
     bool is_curl_ours;
+    struct transport *transport; /* NULL: there was no message yet */
     struct call *calls;
     size_t count;
-    struct call **heap; /* count of them have a place, those with due_ms LULL_NEVER too */
-    size_t heap_count;
-    size_t heap_size;
+    struct timers timers; /* one of each call */
     struct transfer **transfers;
     size_t transfer_count;
     struct transfer **free_transfers; /* as long as transfers */
@@ -39,63 +38,6 @@ struct lull_multi {
     struct call *spare;        /* the memory of the last call, for the next */
     atomic_bool is_any_cancelled;
 };
-
-/* ---- the heap ---- */
-
-static void place(struct lull_multi *multi, struct call *call, size_t index)
-{
-    multi->heap[index] = call;
-    call->heap_index = index;
-}
-
-static void sift(struct lull_multi *multi, struct call *call, size_t index)
-{
-    while (index > 0 && multi->heap[(index - 1) / 2]->due_ms > call->due_ms) {
-        place(multi, multi->heap[(index - 1) / 2], index);
-        index = (index - 1) / 2;
-    }
-    for (;;) {
-        size_t child = index * 2 + 1;
-        if (child + 1 < multi->heap_count &&
-            multi->heap[child + 1]->due_ms < multi->heap[child]->due_ms) {
-            child++;
-        }
-        if (child >= multi->heap_count || multi->heap[child]->due_ms >= call->due_ms) {
-            break;
-        }
-        place(multi, multi->heap[child], index);
-        index = child;
-    }
-    place(multi, call, index);
-}
-
-void multi_reschedule(struct lull_multi *multi, struct call *call, int64_t due_ms)
-{
-    call->due_ms = due_ms;
-    sift(multi, call, call->heap_index);
-}
-
-static void heap_remove(struct lull_multi *multi, const struct call *call)
-{
-    struct call *last = multi->heap[--multi->heap_count];
-    if (last != call) {
-        sift(multi, last, call->heap_index);
-    }
-}
-
-static bool heap_reserve(struct lull_multi *multi)
-{
-    if (multi->heap_count < multi->heap_size) {
-        return true;
-    }
-    size_t size = multi->heap_size > 0 ? multi->heap_size * 2 : 8;
-    struct call **moved = realloc(multi->heap, size * sizeof(struct call *));
-    if (moved) {
-        multi->heap = moved;
-        multi->heap_size = size;
-    }
-    return moved != NULL;
-}
 
 /* ---- transfers ---- */
 
@@ -125,6 +67,40 @@ static bool transfers_reserve(struct lull_multi *multi)
     return true;
 }
 
+static int make_transport(struct lull_multi *multi)
+{
+    struct transport_config config;
+    if (multi->transport) {
+        return LULL_OK;
+    }
+    transport_config_default(&config);
+    config.requests_max = UINT32_MAX; /* the caller knows what it does */
+    config.ca_file = client_ca_file(multi->client);
+    return transport_new(&multi->transport, &config);
+}
+
+static int start_message(struct lull_multi *multi, struct transfer *transfer, struct call *call,
+                         int64_t mono_ms)
+{
+    int error = make_transport(multi);
+    if (!transfer_prepare(transfer, call, false, true)) {
+        return LULL_ERR_MEMORY;
+    }
+    transfer->message->request.userdata = transfer;
+    return error != LULL_OK
+               ? error
+               : transport_submit(multi->transport, &transfer->message->request, mono_ms);
+}
+
+static bool start_on_curl(struct lull_multi *multi, struct transfer *transfer, struct call *call,
+                          bool is_hedge)
+{
+    bool is_started = transfer_prepare(transfer, call, is_hedge, false) &&
+                      curl_multi_add_handle(multi->curl, transfer->easy) == CURLM_OK;
+    multi->is_fresh |= is_started;
+    return is_started;
+}
+
 struct transfer *multi_start(struct lull_multi *multi, struct call *call, bool is_hedge,
                              size_t attempt, int64_t mono_ms)
 {
@@ -134,9 +110,17 @@ struct transfer *multi_start(struct lull_multi *multi, struct call *call, bool i
     struct transfer *transfer = multi->free_transfers[--multi->free_count];
     transfer->attempt = attempt;
     transfer->started_ms = mono_ms;
-    if (transfer_prepare(transfer, call, is_hedge) &&
-        curl_multi_add_handle(multi->curl, transfer->easy) == CURLM_OK) {
-        multi->is_fresh = true;
+    int error = LULL_ERR_RANGE;
+    if (!is_hedge && message_is_for(&call->request)) {
+        error = start_message(multi, transfer, call, mono_ms);
+        if (error == LULL_ERR_RANGE) { /* a header that only curl knows, or a bad ca_file */
+            transfer_release(transfer);
+        }
+    }
+    if (error == LULL_ERR_RANGE) {
+        error = start_on_curl(multi, transfer, call, is_hedge) ? LULL_OK : LULL_ERR_MEMORY;
+    }
+    if (error == LULL_OK) {
         return transfer;
     }
     transfer_release(transfer);
@@ -146,9 +130,22 @@ struct transfer *multi_start(struct lull_multi *multi, struct call *call, bool i
 
 void multi_stop(struct lull_multi *multi, struct transfer *transfer)
 {
-    (void)curl_multi_remove_handle(multi->curl, transfer->easy);
+    if (transfer->is_message) {
+        transport_withdraw(multi->transport, &transfer->message->request, lull_os_mono_ms());
+    } else {
+        (void)curl_multi_remove_handle(multi->curl, transfer->easy);
+    }
     transfer_release(transfer);
     multi->free_transfers[multi->free_count++] = transfer;
+}
+
+void multi_withdraw(struct lull_multi *multi, struct transfer *transfer, int64_t mono_ms)
+{
+    if (transfer->is_message) {
+        transport_withdraw(multi->transport, &transfer->message->request, mono_ms);
+        (void)transfer_take_message(transfer);
+        transfer->is_stopped = true;
+    }
 }
 
 size_t multi_take_fresh(struct lull_multi *multi)
@@ -198,6 +195,16 @@ CURLM *lull_multi_curl(struct lull_multi *multi)
     return multi->curl;
 }
 
+int lull_multi_fd(struct lull_multi *multi)
+{
+    return make_transport(multi) == LULL_OK ? transport_fd(multi->transport) : -1;
+}
+
+struct transport *multi_transport(const struct lull_multi *multi)
+{
+    return multi->transport;
+}
+
 size_t lull_multi_count(const struct lull_multi *multi)
 {
     return multi->count;
@@ -210,7 +217,8 @@ static void finish(struct lull_multi *multi, struct call *call)
     void *userdata = call->userdata;
     struct lull_result *result = call->result;
     cancel_remove(call);
-    heap_remove(multi, call);
+    timers_clear(&multi->timers, &call->timer);
+    timers_unreserve(&multi->timers);
     if (call->previous) {
         call->previous->next = call->next;
     } else {
@@ -226,6 +234,13 @@ static void finish(struct lull_multi *multi, struct call *call)
     on_done(userdata, result);
 }
 
+static void finish_if_done(struct lull_multi *multi, struct call *call)
+{
+    if (call->state == CALL_DONE) {
+        finish(multi, call);
+    }
+}
+
 void lull_multi_destroy(struct lull_multi *multi)
 {
     if (!multi) {
@@ -238,14 +253,27 @@ void lull_multi_destroy(struct lull_multi *multi)
     for (size_t i = 0; i < multi->transfer_count; i++) {
         transfer_free(multi->transfers[i]);
     }
+    transport_destroy(multi->transport);
     if (multi->is_curl_ours) {
         (void)curl_multi_cleanup(multi->curl);
     }
     free(multi->transfers);
     free(multi->free_transfers);
-    free(multi->heap);
+    timers_free(&multi->timers);
     call_free(multi->spare);
     free(multi);
+}
+
+void multi_reschedule(struct lull_multi *multi, struct call *call, int64_t due_ms)
+{
+    timers_set(&multi->timers, &call->timer, due_ms);
+}
+
+static void on_call_due(struct timer *timer, int64_t mono_ms)
+{
+    struct call *call = owner_of(timer, struct call, timer);
+    call_on_timer(call, mono_ms);
+    finish_if_done(call->multi, call);
 }
 
 int lull_multi_add(struct lull_multi *multi, const struct lull_request *request,
@@ -253,9 +281,13 @@ int lull_multi_add(struct lull_multi *multi, const struct lull_request *request,
 {
     struct call *call = multi->spare ? multi->spare : calloc(1, sizeof *call);
     multi->spare = NULL;
-    int error = call && heap_reserve(multi) ? call_init(call, multi, multi->client, request)
-                                            : LULL_ERR_MEMORY;
+    if (!call || !timers_reserve(&multi->timers)) {
+        call_free(call);
+        return LULL_ERR_MEMORY;
+    }
+    int error = call_init(call, multi, multi->client, request);
     if (error != LULL_OK) {
+        timers_unreserve(&multi->timers);
         call_free(call);
         return error;
     }
@@ -267,7 +299,8 @@ int lull_multi_add(struct lull_multi *multi, const struct lull_request *request,
     }
     multi->calls = call;
     multi->count++;
-    sift(multi, call, multi->heap_count++);
+    call->timer.on_due = on_call_due;
+    multi_reschedule(multi, call, 0); /* at once */
     cancel_add(call);
     return LULL_OK;
 }
@@ -290,13 +323,6 @@ static struct transfer *find_transfer(struct lull_multi *multi, CURL *easy)
     size_t index = (size_t)place_plus_one - 1;
     bool is_ours = index < multi->transfer_count && multi->transfers[index]->easy == easy;
     return is_ours ? multi->transfers[index] : NULL;
-}
-
-static void finish_if_done(struct lull_multi *multi, struct call *call)
-{
-    if (call->state == CALL_DONE) {
-        finish(multi, call);
-    }
 }
 
 static void take_in_messages(struct lull_multi *multi, int64_t mono_ms)
@@ -330,6 +356,18 @@ static void stop_cancelled(struct lull_multi *multi, int64_t mono_ms)
     }
 }
 
+static void move_messages(struct lull_multi *multi, int64_t mono_ms)
+{
+    struct transport_request *request = NULL;
+    transport_step(multi->transport, mono_ms);
+    while ((request = transport_collect(multi->transport))) {
+        struct transfer *transfer = request->userdata;
+        struct call *call = transfer->call;
+        call_on_end(call, transfer, transfer_take_message(transfer), mono_ms);
+        finish_if_done(multi, call);
+    }
+}
+
 int64_t lull_multi_step(struct lull_multi *multi)
 {
     int64_t mono_ms = lull_os_mono_ms();
@@ -338,13 +376,16 @@ int64_t lull_multi_step(struct lull_multi *multi)
         atomic_exchange(&multi->is_any_cancelled, false)) {
         stop_cancelled(multi, mono_ms);
     }
-    while (multi->heap_count > 0 && multi->heap[0]->due_ms <= mono_ms) {
-        struct call *call = multi->heap[0];
-        call_on_timer(call, mono_ms);
-        finish_if_done(multi, call);
+    timers_run(&multi->timers, mono_ms);
+    int64_t due_ms = LULL_NEVER;
+    if (multi->transport) {
+        move_messages(multi, mono_ms);
+        due_ms = transport_wake_at_ms(multi->transport);
     }
-    if (multi->heap_count == 0 || multi->heap[0]->due_ms == LULL_NEVER) {
+    int64_t call_due_ms = timers_due_ms(&multi->timers);
+    due_ms = call_due_ms < due_ms ? call_due_ms : due_ms;
+    if (due_ms == LULL_NEVER) {
         return -1;
     }
-    return multi->heap[0]->due_ms - mono_ms;
+    return due_ms > mono_ms ? due_ms - mono_ms : 0;
 }

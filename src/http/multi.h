@@ -11,7 +11,14 @@ struct transfer *multi_start(struct lull_multi *multi, struct call *call, bool i
 /* Takes it away from curl, ended or not, and makes it free for the next. */
 void multi_stop(struct lull_multi *multi, struct transfer *transfer);
 
-/* The call's due_ms is now another. */
+/* Before a transfer that is still out is judged: takes a message back from the transport, with what
+ * is known of it. */
+void multi_withdraw(struct lull_multi *multi, struct transfer *transfer, int64_t mono_ms);
+
+/* NULL: there was no message yet. */
+struct transport *multi_transport(const struct lull_multi *multi);
+
+/* Sets the call's timer, or moves it. LULL_NEVER: clears it. */
 void multi_reschedule(struct lull_multi *multi, struct call *call, int64_t due_ms);
 
 /* Which destination the URL belongs to. Remembers the last one: most programs have few. */

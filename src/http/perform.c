@@ -25,7 +25,10 @@ static bool drive(struct lull_multi *multi, int64_t wait_ms)
             return is_good; /* one has ended already: there is news */
         }
     }
-    return curl_multi_poll(curl, NULL, 0, poll_ms, NULL) == CURLM_OK &&
+    struct transport *transport = multi_transport(multi);
+    struct curl_waitfd messages = {.fd = transport ? transport_fd(transport) : -1,
+                                   .events = CURL_WAIT_POLLIN};
+    return curl_multi_poll(curl, &messages, transport ? 1 : 0, poll_ms, NULL) == CURLM_OK &&
            curl_multi_perform(curl, &running) == CURLM_OK;
 }
 

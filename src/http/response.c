@@ -61,13 +61,12 @@ static unsigned read_status(const char *line, size_t length)
     return status >= 100 ? status : 0;
 }
 
-/* While the text can still move, a header holds offsets; the end of the head makes them pointers.
- */
-static bool add_header(struct response *response, const char *line, size_t length)
+/* While the text can still move, a header holds no pointers; the end of the head sets them. */
+bool response_add(struct response *response, const char *name, size_t name_length,
+                  const char *value, size_t value_length)
 {
-    const char *colon = memchr(line, ':', length);
-    if (!colon || colon == line || *line == ' ' || *line == '\t' ||
-        response->header_count >= RESPONSE_HEADERS_MAX ||
+    size_t length = name_length + value_length;
+    if (response->header_count >= RESPONSE_HEADERS_MAX ||
         response->text_length + length > RESPONSE_HEADER_BYTES_MAX) {
         return true;
     }
@@ -83,7 +82,20 @@ static bool add_header(struct response *response, const char *line, size_t lengt
     if (!reserve(&response->text, &response->text_size, response->text_length + length, 1024)) {
         return false;
     }
-    size_t name_length = (size_t)(colon - line);
+    memcpy(response->text + response->text_length, name, name_length);
+    memcpy(response->text + response->text_length + name_length, value, value_length);
+    response->headers[response->header_count++] =
+        (struct lull_header){NULL, name_length, NULL, value_length};
+    response->text_length += length;
+    return true;
+}
+
+static bool add_line(struct response *response, const char *line, size_t length)
+{
+    const char *colon = memchr(line, ':', length);
+    if (!colon || colon == line || *line == ' ' || *line == '\t') {
+        return true;
+    }
     const char *value = colon + 1;
     const char *end = line + length;
     while (value < end && (*value == ' ' || *value == '\t')) {
@@ -92,13 +104,7 @@ static bool add_header(struct response *response, const char *line, size_t lengt
     while (end > value && (end[-1] == ' ' || end[-1] == '\t')) {
         end--;
     }
-    size_t value_length = (size_t)(end - value);
-    memcpy(response->text + response->text_length, line, name_length);
-    memcpy(response->text + response->text_length + name_length, value, value_length);
-    response->headers[response->header_count++] =
-        (struct lull_header){NULL, name_length, NULL, value_length};
-    response->text_length += name_length + value_length;
-    return true;
+    return response_add(response, line, (size_t)(colon - line), value, (size_t)(end - value));
 }
 
 /* Names and values stand in the text one behind the other. */
@@ -124,6 +130,24 @@ struct lull_header *response_copy_headers(const struct response *response)
     return copy;
 }
 
+void response_end_head(struct response *response)
+{
+    point_into(response->headers, response->header_count, response->text);
+    response->is_head_complete = true;
+}
+
+struct lull_outcome response_outcome(const struct response *response)
+{
+    return (struct lull_outcome){
+        .kind = LULL_OUTCOME_STATUS,
+        .status = response->status,
+        .headers = response->headers,
+        .header_count = response->header_count,
+        .body = response->body,
+        .body_length = response->body_length,
+    };
+}
+
 bool response_line(struct response *response, const char *line, size_t length)
 {
     while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r')) {
@@ -138,13 +162,12 @@ bool response_line(struct response *response, const char *line, size_t length)
         return true;
     }
     if (length > 0) {
-        return add_header(response, line, length);
+        return add_line(response, line, length);
     }
     if (response->status < 200 && response->status != 101) { /* 100 Continue, 103 Early Hints */
         response_clear(response);
     } else {
-        point_into(response->headers, response->header_count, response->text);
-        response->is_head_complete = true;
+        response_end_head(response);
     }
     return true;
 }

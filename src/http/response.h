@@ -2,8 +2,9 @@
  * response - what of a response is kept while it arrives: status, headers, and the body as far as
  * wanted.
  *
- * Fed line by line as libcurl's header callback gives them. 1xx responses, and those before a
- * redirect or a second round of authentication, make room for the next; trailers are left out.
+ * Fed line by line as libcurl's header callback gives them: 1xx responses, and those before a
+ * redirect or a second round of authentication, make room for the next; trailers are left out. Or
+ * header by header: response_clear, status set, response_add ..., response_end_head.
  */
 #ifndef LULL_HTTP_RESPONSE_H
 #define LULL_HTTP_RESPONSE_H
@@ -38,6 +39,14 @@ void response_free(struct response *response);
 
 /* One line with its line end. False: no memory. What is over the two limits above is dropped. */
 bool response_line(struct response *response, const char *line, size_t length);
+
+/* One header. False: no memory. What is over the limits is dropped. */
+bool response_add(struct response *response, const char *name, size_t name_length,
+                  const char *value, size_t value_length);
+void response_end_head(struct response *response); /* from now on the status stands */
+
+/* Of one whose head is complete. Points into it. */
+struct lull_outcome response_outcome(const struct response *response);
 
 /* The headers with their text, in one piece for free(). NULL: there are none, or no memory. */
 struct lull_header *response_copy_headers(const struct response *response);

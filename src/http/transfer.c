@@ -6,14 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "address.h"
 #include "call.h"
 #include "client.h"
-#include "curl_outcome.h"
+#include "lull/error.h"
 
 /* How much of an error page is kept for a caller with a sink, should it turn out to be the end. */
 #define KEPT_FOR_SINK_MAX 1048576
@@ -28,12 +26,17 @@ static size_t on_header(char *line, size_t size, size_t count, void *userdata)
     struct response *response = &transfer->response;
     size_t length = size * count;
     bool was_complete = response->is_head_complete;
-    transfer->is_answered = true;
+    transfer->guard.is_answered = true;
     if (!response_line(response, line, length)) {
         return 0;
     }
     bool is_new = response->is_head_complete && !was_complete;
     return is_new && !call_on_head(transfer->call, transfer) ? 0 : length;
+}
+
+static size_t response_max(const struct lull_request *request)
+{
+    return request->sink.write ? KEPT_FOR_SINK_MAX : request->body_max;
 }
 
 static size_t on_body(char *data, size_t size, size_t count, void *userdata)
@@ -50,13 +53,10 @@ static size_t on_body(char *data, size_t size, size_t count, void *userdata)
         transfer->is_sink_refused = !request->sink.write(request->sink.userdata, data, length);
         return transfer->is_sink_refused ? 0 : length;
     }
-    size_t max = request->sink.write ? KEPT_FOR_SINK_MAX : request->body_max;
-    return response_keep(&transfer->response, data, length, max) ? length : 0;
+    return response_keep(&transfer->response, data, length, response_max(request)) ? length : 0;
 }
 
-/* Just before the request is written. When this comes a second time with no line of an answer
- * between, curl repeats it by itself: on a connection that had died, or after REFUSED_STREAM. That
- * is for lull_decide to say. A redirect or a round of authentication has had its answer. */
+/* Just before the request is written. */
 /* NOLINTNEXTLINE(readability-non-const-parameter): the type is curl's */
 static int on_send(void *userdata, char *remote_ip, char *local_ip, int remote_port, int local_port)
 {
@@ -65,14 +65,8 @@ static int on_send(void *userdata, char *remote_ip, char *local_ip, int remote_p
     (void)local_port;
     struct transfer *transfer = userdata;
     struct call *call = transfer->call;
-    /* The connection may be an old one, opened for a request that could go anywhere (W5). */
-    if (call->request.is_public_only && !call->request.easy && !address_text_is_public(remote_ip)) {
-        transfer->is_address_forbidden = true;
-        transfer->is_address_allowed = false;
-        return CURL_PREREQFUNC_ABORT;
-    }
-    if (transfer->is_sent && !transfer->is_answered) {
-        transfer->is_repeat_stopped = true;
+    bool was_sent = transfer->guard.is_sent;
+    if (!curl_guard_may_send(&transfer->guard, remote_ip)) {
         return CURL_PREREQFUNC_ABORT;
     }
     if (!call->has_method) { /* the first time, before any redirect could change it */
@@ -81,11 +75,9 @@ static int on_send(void *userdata, char *remote_ip, char *local_ip, int remote_p
         call->facts.method = method ? lull_method_from_string(method) : LULL_METHOD_OTHER;
         call->has_method = true;
     }
-    if (transfer->is_sent) { /* what it answered was a step on the way, not the answer */
+    if (was_sent) { /* what it answered was a step on the way, not the answer */
         response_clear(&transfer->response);
     }
-    transfer->is_sent = true;
-    transfer->is_answered = false;
     return CURL_PREREQFUNC_OK;
 }
 
@@ -212,20 +204,6 @@ static long to_seconds(int64_t ms)
     return ms > 0 ? (long)((ms + 999) / 1000) : 0;
 }
 
-/* Just before a connection: the address that it would really go to (W5). */
-static curl_socket_t on_open_socket(void *userdata, curlsocktype purpose,
-                                    struct curl_sockaddr *address)
-{
-    struct transfer *transfer = userdata;
-    (void)purpose;
-    if (!address_is_public(&address->addr)) {
-        transfer->is_address_forbidden = true;
-        return CURL_SOCKET_BAD;
-    }
-    transfer->is_address_allowed = true;
-    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
-}
-
 /* A handle of ours, from the fields of the request. */
 static void set_request(struct transfer *transfer, const struct call *call)
 {
@@ -237,13 +215,16 @@ static void set_request(struct transfer *transfer, const struct call *call)
     set(transfer, CURLOPT_PROTOCOLS_STR, "http,https");
     set(transfer, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
     set(transfer, CURLOPT_CONNECTTIMEOUT_MS, (long)request->connect_timeout_ms);
+    if (client_ca_file(call->client)) {
+        set(transfer, CURLOPT_CAINFO, client_ca_file(call->client));
+    }
     if (request->idle_timeout_ms > 0) {
         set(transfer, CURLOPT_LOW_SPEED_LIMIT, 1L);
         set(transfer, CURLOPT_LOW_SPEED_TIME, to_seconds(request->idle_timeout_ms));
     }
     if (request->is_public_only) {
-        set(transfer, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
-        set(transfer, CURLOPT_OPENSOCKETDATA, transfer);
+        set(transfer, CURLOPT_OPENSOCKETFUNCTION, curl_guard_open_socket);
+        set(transfer, CURLOPT_OPENSOCKETDATA, &transfer->guard);
         set(transfer, CURLOPT_PROXY, ""); /* a proxy would go wherever it is told to */
     }
     set_method(transfer, request);
@@ -305,16 +286,12 @@ static bool add_trace(struct transfer *transfer, struct call *call)
            (!state || add_header(transfer, "tracestate", state));
 }
 
-static bool set_headers(struct transfer *transfer, struct call *call)
+/* All headers of this attempt, ours before the caller's. False: no memory. */
+static bool make_headers(struct transfer *transfer, struct call *call)
 {
     const struct lull_request *request = &call->request;
     const char *attempt_header = client_attempt_header(call->client);
-    bool is_ours = !request->easy || request->headers || request->idempotency_key ||
-                   call->has_trace; /* else HTTPHEADER stays the caller's */
     bool is_good = true;
-    if (!is_ours) {
-        return true;
-    }
     if (request->idempotency_key) {
         is_good = add_header(transfer, "Idempotency-Key", request->idempotency_key);
     }
@@ -331,16 +308,32 @@ static bool set_headers(struct transfer *transfer, struct call *call)
     if (is_post && !has_header(request->headers, "Content-Type")) {
         is_good = is_good && add_line(transfer, "Content-Type:"); /* curl would say it's a form */
     }
-    if (transfer->own_headers) {
-        struct curl_slist *last = transfer->own_headers;
-        while (last->next) {
-            last = last->next;
-        }
-        last->next = (struct curl_slist *)request->headers; /* unhooked in drop_headers */
-        set(transfer, CURLOPT_HTTPHEADER, transfer->own_headers);
-    } else {
-        set(transfer, CURLOPT_HTTPHEADER, (struct curl_slist *)request->headers);
+    struct curl_slist *last = transfer->own_headers;
+    while (last && last->next) {
+        last = last->next;
     }
+    if (last) {
+        last->next = (struct curl_slist *)request->headers; /* unhooked in drop_headers */
+    }
+    return is_good;
+}
+
+static struct curl_slist *all_headers(const struct transfer *transfer)
+{
+    return transfer->own_headers ? transfer->own_headers
+                                 : (struct curl_slist *)transfer->call->request.headers;
+}
+
+static bool set_headers(struct transfer *transfer, struct call *call)
+{
+    const struct lull_request *request = &call->request;
+    bool is_ours = !request->easy || request->headers || request->idempotency_key ||
+                   call->has_trace; /* else HTTPHEADER stays the caller's */
+    if (!is_ours) {
+        return true;
+    }
+    bool is_good = make_headers(transfer, call);
+    set(transfer, CURLOPT_HTTPHEADER, all_headers(transfer));
     return is_good;
 }
 
@@ -371,23 +364,36 @@ static bool choose_handle(struct transfer *transfer, bool is_hedge)
     return transfer->easy != NULL;
 }
 
-bool transfer_prepare(struct transfer *transfer, struct call *call, bool is_hedge)
+static bool prepare_message(struct transfer *transfer, struct call *call)
+{
+    if (!transfer->message) {
+        transfer->message = calloc(1, sizeof *transfer->message);
+    }
+    return transfer->message && make_headers(transfer, call) &&
+           message_prepare(transfer->message, &call->request, all_headers(transfer),
+                           response_max(&call->request)) == LULL_OK;
+}
+
+bool transfer_prepare(struct transfer *transfer, struct call *call, bool is_hedge, bool is_message)
 {
     transfer->call = call;
     transfer->is_hedge = is_hedge;
-    transfer->is_sent = false;
-    transfer->is_repeat_stopped = false;
+    transfer->guard =
+        (struct curl_guard){.is_public_only = call->request.is_public_only && !call->request.easy};
     transfer->is_stream_refused = false;
     transfer->is_below_goaway = false;
     transfer->stream_id = 0;
-    transfer->is_address_forbidden = false;
-    transfer->is_address_allowed = false;
-    transfer->is_answered = false;
     transfer->is_body_read = false;
     transfer->is_streaming = false;
     transfer->is_sink_refused = false;
     transfer->body_offset = 0;
+    transfer->is_message = is_message;
+    transfer->is_stopped = false;
+    transfer->detail = NULL;
     response_clear(&transfer->response);
+    if (is_message) {
+        return prepare_message(transfer, call);
+    }
     if (!choose_handle(transfer, is_hedge)) {
         return false;
     }
@@ -446,10 +452,23 @@ void transfer_free(struct transfer *transfer)
     if (transfer->pooled) {
         curl_easy_cleanup(transfer->pooled);
     }
+    message_free(transfer->message);
     free(transfer);
 }
 
 /* ---- what it came to ---- */
+
+CURLcode transfer_take_message(struct transfer *transfer)
+{
+    struct transport_request *request = &transfer->message->request;
+    CURLcode code = message_code(request);
+    struct response swapped = transfer->response;
+    transfer->response = request->response;
+    request->response = swapped;
+    transfer->guard.is_sent = request->sent_ms >= 0;
+    transfer->detail = request->detail;
+    return code;
+}
 
 bool transfer_is_body_complete(const struct transfer *transfer, CURLcode code)
 {
@@ -488,25 +507,17 @@ struct lull_outcome transfer_outcome(const struct transfer *transfer, CURLcode c
     if (transfer->is_sink_refused) {
         outcome.transport = LULL_TRANSPORT_CANCELLED;
     } else if (response->is_head_complete && does_status_stand(transfer, code)) {
-        outcome = (struct lull_outcome){
-            .kind = LULL_OUTCOME_STATUS,
-            .status = response->status,
-            .headers = response->headers,
-            .header_count = response->header_count,
-            .body = response->body,
-            .body_length = response->body_length,
-        };
-    } else if (transfer->is_address_forbidden && !transfer->is_address_allowed) {
-        outcome.transport = LULL_TRANSPORT_FORBIDDEN;
+        outcome = response_outcome(response);
+    } else if (transfer->is_message && !transfer->is_stopped) {
+        outcome.transport = response->is_head_complete
+                                ? LULL_TRANSPORT_RESET /* of a body that was wanted */
+                                : transfer->message->request.outcome.transport;
     } else if (transfer->is_below_goaway) {
         outcome.transport = LULL_TRANSPORT_GOAWAY;
-    } else if (transfer->is_repeat_stopped) {
-        outcome.transport =
-            transfer->is_stream_refused ? LULL_TRANSPORT_REFUSED_STREAM : LULL_TRANSPORT_RESET;
-    } else if (code == CURLE_OK) { /* an end without a head: nothing that HTTP knows */
-        outcome.transport = LULL_TRANSPORT_PROTOCOL;
+    } else if (transfer->guard.is_repeat_stopped && transfer->is_stream_refused) {
+        outcome.transport = LULL_TRANSPORT_REFUSED_STREAM;
     } else {
-        outcome.transport = curl_transport(code, transfer->is_sent);
+        outcome.transport = curl_guard_failure(&transfer->guard, code);
     }
     return outcome;
 }

@@ -1,7 +1,7 @@
 /*
- * transfer - one request on one easy handle, from its options to its end.
+ * transfer - one attempt, from its options to its end: on an easy handle, or by the transport.
  *
- * It knows what libcurl did and what came back; what that means for the call is call.c's.
+ * It knows what was done and what came back; what that means for the call is call.c's.
  */
 #ifndef LULL_HTTP_TRANSFER_H
 #define LULL_HTTP_TRANSFER_H
@@ -10,30 +10,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "curl_guard.h"
 #include "lull/breaker.h"
 #include "lull/outcome.h"
+#include "message.h"
 #include "response.h"
 
 struct call;
 
 struct transfer {
-    struct call *call; /* NULL: free for the next */
-    CURL *pooled;      /* our own handle, kept from one request to the next */
-    CURL *easy;        /* the one in use: pooled, the caller's, or a copy of that */
-    size_t index;      /* in the multi's table */
+    struct call *call;       /* NULL: free for the next */
+    CURL *pooled;            /* our own handle, kept from one request to the next */
+    CURL *easy;              /* the one in use: pooled, the caller's, or a copy of that */
+    size_t index;            /* in the multi's table */
+    bool is_message;         /* it goes by the transport, and easy is NULL */
+    bool is_stopped;         /* by us, before its end */
+    struct message *message; /* kept from one to the next; NULL: there was none yet */
+    const char *detail;      /* why a message failed */
     bool is_hedge;
-    bool is_sent;                   /* curl was about to write the request */
-    bool is_repeat_stopped;         /* curl wanted to send it again by itself, and was not let */
-    bool is_stream_refused;         /* because the HTTP/2 peer had not processed it */
-    bool is_below_goaway;           /* the same, by a GOAWAY with a smaller last stream */
-    unsigned stream_id;             /* HTTP/2, where it is known; else 0 */
-    bool is_address_forbidden;      /* one that it resolved to was refused (W5) ... */
-    bool is_address_allowed;        /* ... and another was not */
-    bool is_answered;               /* a line of a response came since it was sent */
-    bool is_body_read;              /* at least a byte of the request's body was asked for */
-    bool is_streaming;              /* the response goes to the caller's sink */
-    bool is_sink_refused;           /* and that would take no more */
-    int64_t body_offset;            /* FILE: how far it has been read */
+    struct curl_guard guard;
+    bool is_stream_refused; /* curl would repeat it, which the HTTP/2 peer had not processed */
+    bool is_below_goaway;   /* the same, by a GOAWAY with a smaller last stream */
+    unsigned stream_id;     /* HTTP/2, where it is known; else 0 */
+    bool is_body_read;      /* at least a byte of the request's body was asked for */
+    bool is_streaming;      /* the response goes to the caller's sink */
+    bool is_sink_refused;   /* and that would take no more */
+    int64_t body_offset;    /* FILE: how far it has been read */
     struct curl_slist *own_headers; /* ours, with the caller's hung on behind */
     struct response response;
     struct lull_breaker_permit permit;
@@ -41,8 +43,11 @@ struct transfer {
     int64_t started_ms; /* monotonic */
 };
 
-/* Makes the handle ready for one attempt. False: no memory. Undo with transfer_release. */
-bool transfer_prepare(struct transfer *transfer, struct call *call, bool is_hedge);
+/* Makes it ready for one attempt. False: no memory. Undo with transfer_release. */
+bool transfer_prepare(struct transfer *transfer, struct call *call, bool is_hedge, bool is_message);
+
+/* The transport has given the message back. Returns what libcurl would have said. */
+CURLcode transfer_take_message(struct transfer *transfer);
 
 /* Gives the caller's handle back, drops a copy, keeps ours; the response stays until the next. */
 void transfer_release(struct transfer *transfer);

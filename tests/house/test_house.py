@@ -25,8 +25,10 @@ MAY_INCLUDE = {
     "src/os": {"stdint.h", "stdlib.h", "time.h", "sys/random.h", "lull/os.h"},
     "src/http": PURE | {f"lull/{name}" for name in HEADERS_OF["liblull"] + HTTP_HEADERS
                         if name != "lull.h"} | {
-        "arpa/inet.h", "curl/curl.h", "inttypes.h", "netinet/in.h", "pthread.h", "stdatomic.h", "stdio.h",
-        "stdlib.h", "strings.h", "sys/socket.h", "sys/stat.h", "unistd.h"},
+        "arpa/inet.h", "curl/curl.h", "errno.h", "fcntl.h", "inttypes.h", "netdb.h", "netinet/in.h",
+        "netinet/tcp.h", "nghttp2/nghttp2.h", "openssl/err.h", "openssl/ssl.h", "openssl/x509v3.h",
+        "pthread.h", "signal.h", "stdatomic.h", "stdio.h", "stdlib.h", "strings.h", "sys/epoll.h",
+        "sys/eventfd.h", "sys/socket.h", "sys/stat.h", "unistd.h"},
     # No clock, no file, no socket: keys and time are passed in.
     "src/webpush": PURE | {f"lull/{name}" for name in HEADERS_OF["liblull"] + WEBPUSH_HEADERS
                            if name not in ("os.h", "lull.h")} | {
@@ -253,7 +255,7 @@ def test_readme_http_example_compiles_and_runs(tmp_path):
     build = ROOT / "build"
     done = run("gcc", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'include'}",
                f"-I{build / 'include'}", str(source), str(build / "liblull-http.a"),
-               str(build / "liblull.a"), "-lcurl", "-o", str(program))
+               str(build / "liblull.a"), "-lcurl", "-lnghttp2", "-lssl", "-lcrypto", "-o", str(program))
     assert done.returncode == 0, done.stderr
     done = run(str(program), "http://127.0.0.1:1/", timeout=60)
     assert done.returncode == 1

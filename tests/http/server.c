@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define CONNECTIONS_MAX 128
+#define CONNECTIONS_MAX 512
 #define REQUESTS_MAX 128
 #define REQUEST_SIZE 16384
 
@@ -96,9 +96,10 @@ static struct step keep_request(struct server *server, struct connection *connec
     static const struct step usual = {ANSWER, REPLY_OK};
     pthread_mutex_lock(&server->lock);
     size_t number = server->count;
-    assert(number < REQUESTS_MAX);
-    server->requests[number] = strndup(connection->text, length);
-    server->origins[number] = index;
+    if (number < REQUESTS_MAX) { /* of more than that, only the number is of interest */
+        server->requests[number] = strndup(connection->text, length);
+        server->origins[number] = index;
+    }
     server->count++;
     pthread_cond_broadcast(&server->news);
     pthread_mutex_unlock(&server->lock);
@@ -206,7 +207,7 @@ void server_stop(struct server *server)
         }
         free(server->connections[i]);
     }
-    for (size_t i = 0; i < server->count; i++) {
+    for (size_t i = 0; i < REQUESTS_MAX; i++) {
         free(server->requests[i]);
     }
     (void)close(server->listener);
@@ -242,7 +243,8 @@ void server_wait(struct server *server, size_t count)
 const char *server_request(struct server *server, size_t index)
 {
     pthread_mutex_lock(&server->lock);
-    const char *request = index < server->count ? server->requests[index] : "";
+    const char *request =
+        index < server->count && index < REQUESTS_MAX ? server->requests[index] : "";
     pthread_mutex_unlock(&server->lock);
     return request;
 }
@@ -250,7 +252,8 @@ const char *server_request(struct server *server, size_t index)
 size_t server_connection(struct server *server, size_t index)
 {
     pthread_mutex_lock(&server->lock);
-    size_t origin = index < server->count ? server->origins[index] : CONNECTIONS_MAX;
+    size_t origin =
+        index < server->count && index < REQUESTS_MAX ? server->origins[index] : CONNECTIONS_MAX;
     pthread_mutex_unlock(&server->lock);
     return origin;
 }

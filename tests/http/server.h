@@ -2,7 +2,8 @@
  * server - an HTTP server that does what a script says, on a thread inside the test.
  *
  * Each request that has arrived in full takes the next step of the script, on whichever connection
- * it came; after the last step, all are answered 200. What came is kept for the test to look at.
+ * it came; after the last step, all are answered 200. What came is kept for the test to look at,
+ * as far as the first 128.
  */
 #ifndef LULL_TESTS_HTTP_SERVER_H
 #define LULL_TESTS_HTTP_SERVER_H

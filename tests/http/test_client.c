@@ -79,9 +79,10 @@ static void check(const struct lull_result *result, enum lull_verdict_kind verdi
     }
 }
 
+/* Header names are in lower case where a message goes by the transport. */
 static bool has(struct scene *scene, size_t index, const char *text)
 {
-    return strstr(server_request(scene->server, index), text) != NULL;
+    return strcasestr(server_request(scene->server, index), text) != NULL;
 }
 
 static void post(struct scene *scene, const char *text)

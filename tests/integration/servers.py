@@ -10,9 +10,11 @@ while their own access logs prove what arrived and when. A scripted 418 makes ng
 connection without an answer. Under /own/ HAProxy answers alone, by a count per path.
 """
 
+import collections
 import json
 import os
 import pathlib
+import re
 import shutil
 import socket
 import ssl
@@ -119,10 +121,17 @@ class Program:
         self.log = self.folder / "access.log"
         self.output = self.folder / "output.log"
         self._ports = ports
+        self._command = command
+        self.start()
+
+    def start(self):
         with self.output.open("ab") as output, self.log.open("ab") as log:
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log,
+            self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stdout=log,
                                              stderr=output)
         self._wait_until_ready()
+
+    def signal(self, number):
+        self._process.send_signal(number)
 
     def _wait_until_ready(self):
         end = time.monotonic() + START_S
@@ -144,6 +153,16 @@ class Program:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait(5)
+
+    def counts(self, prefix, count=0):
+        """How often each path that begins so is in the log; waits a little until there are count."""
+        end = time.monotonic() + 3
+        while True:
+            found = collections.Counter(re.findall(f'"path":"({re.escape(prefix)}[^"]*)"',
+                                                   self.log.read_text(errors="replace")))
+            if sum(found.values()) >= count or time.monotonic() > end:
+                return found
+            time.sleep(0.05)
 
     def all_entries(self):
         entries = []

@@ -1,0 +1,122 @@
+/* message - see the header. SPDX-License-Identifier: MIT */
+#include "message.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "curl_outcome.h"
+#include "lull/duration.h"
+#include "lull/error.h"
+#include "url.h"
+
+bool message_is_for(const struct lull_request *request)
+{
+    struct url url;
+    return request->kind != LULL_KIND_REQUEST && !request->easy && !request->hooks.configure &&
+           request->body.kind <= LULL_BODY_MEMORY && url_split(request->url, &url) == LULL_OK;
+}
+
+/* "Name: value", and by curl's habits "Name;" for an empty value and "Name:" for none at all. */
+static bool read_line(const char *line, struct lull_header *ret_header)
+{
+    size_t name_length = strcspn(line, ":;");
+    const char *value = line + name_length;
+    bool is_empty = *value == ';';
+    if (*value == '\0') {
+        return false;
+    }
+    value++;
+    value += strspn(value, " \t");
+    size_t value_length = strlen(value);
+    while (value_length > 0 &&
+           (value[value_length - 1] == ' ' || value[value_length - 1] == '\t')) {
+        value_length--;
+    }
+    *ret_header = (struct lull_header){line, name_length, value, is_empty ? 0 : value_length};
+    return is_empty || value_length > 0;
+}
+
+static bool reserve_names(struct message *message, const struct curl_slist *headers)
+{
+    size_t wanted = 0;
+    for (const struct curl_slist *line = headers; line; line = line->next) {
+        wanted += strcspn(line->data, ":;");
+    }
+    if (wanted <= message->names_size) {
+        return true;
+    }
+    char *moved = realloc(message->names, wanted);
+    if (moved) {
+        message->names = moved;
+        message->names_size = wanted;
+    }
+    return moved != NULL;
+}
+
+static void set_headers(struct message *message, const struct curl_slist *headers)
+{
+    size_t count = 0;
+    char *name = message->names;
+    for (; headers && count < TRANSPORT_HEADERS_MAX; headers = headers->next) {
+        struct lull_header *header = &message->headers[count];
+        if (!read_line(headers->data, header)) {
+            continue;
+        }
+        for (size_t i = 0; i < header->name_length; i++) {
+            char c = header->name[i];
+            name[i] = c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+        }
+        header->name = name;
+        name += header->name_length;
+        count++;
+    }
+    message->request.headers = message->headers;
+    message->request.header_count = headers ? SIZE_MAX : count; /* too many: refused as such */
+}
+
+static int64_t or_never(int64_t ms)
+{
+    return ms > 0 ? ms : LULL_NEVER;
+}
+
+int message_prepare(struct message *message, const struct lull_request *request,
+                    const struct curl_slist *headers, size_t response_max)
+{
+    struct transport_request *sent = &message->request;
+    bool has_body = request->body.kind == LULL_BODY_MEMORY;
+    if (!reserve_names(message, headers)) {
+        return LULL_ERR_MEMORY;
+    }
+    transport_request_init(sent, request->url);
+    set_headers(message, headers);
+    sent->method = request->method ? request->method : has_body ? "POST" : "GET";
+    sent->body = has_body ? request->body.data : NULL;
+    sent->body_length = has_body ? (size_t)request->body.length : 0;
+    sent->connect_timeout_ms = or_never(request->connect_timeout_ms);
+    sent->first_byte_timeout_ms = or_never(request->idle_timeout_ms);
+    /* The call has its own patience; this is so that a body that never ends is not waited for. */
+    sent->timeout_ms = request->connect_timeout_ms > 0 && request->idle_timeout_ms > 0
+                           ? request->connect_timeout_ms + 2 * request->idle_timeout_ms
+                           : LULL_NEVER;
+    sent->response_max = response_max;
+    sent->is_public_only = request->is_public_only;
+    return LULL_OK;
+}
+
+void message_free(struct message *message)
+{
+    if (message) {
+        transport_request_clean_up(&message->request);
+        free(message->names);
+        free(message);
+    }
+}
+
+CURLcode message_code(const struct transport_request *request)
+{
+    if (request->outcome.kind == LULL_OUTCOME_STATUS) {
+        return request->is_body_complete || request->response.is_body_cut ? CURLE_OK
+                                                                          : CURLE_PARTIAL_FILE;
+    }
+    return curl_code(request->outcome.transport);
+}
