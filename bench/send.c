@@ -153,6 +153,9 @@ static int compare_all(void)
     printf("  libcurl called %llu of %llu transfers failed after their 201 had arrived (%.2f %%)\n",
            (unsigned long long)curl.late_errors, (unsigned long long)curl_requests,
            100 * (double)curl.late_errors / (double)curl_requests);
+    if (curl.stuck > 0) {
+        printf("  and had no answer in time for %llu more\n", (unsigned long long)curl.stuck);
+    }
     ratio = rounds_median_ratio(candidates[OURS].cpu_us, candidates[BARE].cpu_us, ROUNDS);
     printf("  ours is %.3f x the bare loop, the target is at most %.2f: %s\n", ratio, TARGET,
            ratio > TARGET ? "MISSED" : "met");

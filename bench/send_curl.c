@@ -108,14 +108,16 @@ static bool collect(struct curl *curl, uint64_t *to_come)
         (void)curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
         (void)curl_easy_getinfo(easy, CURLINFO_HTTP_VERSION, &version);
         (void)curl_easy_getinfo(easy, CURLINFO_NUM_CONNECTS, &connections);
-        if (status != 201) {
+        bool is_stuck = status == 0 && code == CURLE_OPERATION_TIMEDOUT; /* it happens, rarely */
+        if (status != 201 && !is_stuck) {
             return complain("a request did not get its 201", curl_easy_strerror(code));
         }
-        if (version != CURL_HTTP_VERSION_2_0) {
+        if (version != CURL_HTTP_VERSION_2_0 && !is_stuck) {
             return complain("not by HTTP/2", NULL);
         }
         curl->stats.connections += (uint64_t)connections;
-        curl->stats.late_errors += code != CURLE_OK;
+        curl->stats.late_errors += code != CURLE_OK && !is_stuck;
+        curl->stats.stuck += is_stuck;
         (void)curl_multi_remove_handle(curl->multi, easy);
         curl->idle[curl->idle_count++] = slot;
         --*to_come;

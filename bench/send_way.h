@@ -16,6 +16,7 @@
 struct send_stats {
     uint64_t connections; /* opened so far */
     uint64_t late_errors; /* requests that it called failed though their 201 had arrived */
+    uint64_t stuck;       /* that it had no answer for in TIMEOUT_MS; only libcurl may */
 };
 
 struct send_way {
