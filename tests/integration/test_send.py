@@ -13,6 +13,7 @@ import urllib.parse
 import urllib.request
 from typing import NamedTuple
 
+import h2_peer
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -396,6 +397,28 @@ def test_W5_nor_by_a_proxy(mock, key, monkeypatch):
     to = mock.subscribe()
     assert send(key, to, private=False).exit == NO_TARGET
     assert mock.pushes(to) == []
+
+
+@pytest.mark.parametrize("fault, effect, word", [
+    (h2_peer.answer(503), "refused", "none"), (h2_peer.refuse(), "refused", "refused_stream"),
+    (h2_peer.goaway_unprocessed(), "refused", "goaway"), (h2_peer.cancel(), "unknown", "reset")],
+    ids=["503", "refused stream", "goaway", "reset"])
+def test_W1_C12_a_push_goes_by_http_2(world, key, mock, path, fault, effect, word):
+    """To a peer that speaks nothing else: after each fault it comes again, once."""
+    to = mock.subscribe()
+    subscription = json.loads(to.read_text())
+    subscription["endpoint"] = f"https://127.0.0.1:{world.h2.port}{path}"
+    to.write_text(json.dumps(subscription))
+    world.h2.script(path, fault, h2_peer.answer(201))
+    sent = send(key, to, "--cacert", world.certificates.authority, "--ttl", 60)
+    assert sent.exit == DELIVERED, sent
+    first, second = sent.report["attempts"]
+    assert (first["effect"], first["transport"], second["status"]) == (effect, word, 201)
+    requests = world.h2.requests(path)
+    assert [request.method for request in requests] == ["POST", "POST"]
+    assert all(request.headers["content-encoding"] == "aes128gcm" and request.body and
+               request.headers["authorization"].startswith("vapid t=") for request in requests)
+    assert int(requests[1].headers["ttl"]) <= 60  # T3
 
 
 def test_W5_tls_is_verified(key, folder):
