@@ -541,10 +541,7 @@ bool call_on_head(struct call *call, struct transfer *transfer)
     if (call->transfers[0] && call->transfers[1]) {
         multi_reschedule(call->multi, call, 0); /* the other is stopped outside of this callback */
     }
-    struct lull_outcome outcome = {.kind = LULL_OUTCOME_STATUS,
-                                   .status = response->status,
-                                   .headers = response->headers,
-                                   .header_count = response->header_count};
+    struct lull_outcome outcome = response_outcome(response);
     if (!sink->write ||
         lull_classify(call->policy, call->facts.kind, call->origin.vendor, &outcome).class_ !=
             LULL_CLASS_SUCCESS) {

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lull/http.h"
+
 #define set(easy, option, value) ((void)curl_easy_setopt((easy), (option), (value)))
 
 /* ---- headers ---- */
@@ -34,20 +36,9 @@ static bool add_header(struct curl_slist **headers, const struct lull_header *he
     return is_added;
 }
 
-static bool is_named(const struct lull_header *header, const char *name)
-{
-    return header->name_length == strlen(name) &&
-           memcmp(header->name, name, header->name_length) == 0;
-}
-
 static bool has_header(const struct transport_request *request, const char *name)
 {
-    for (size_t i = 0; i < request->header_count; i++) {
-        if (is_named(&request->headers[i], name)) {
-            return true;
-        }
-    }
-    return false;
+    return lull_header_find(request->headers, request->header_count, name) != NULL;
 }
 
 /* A name with a colon and nothing behind it is one that curl is not to add. */

@@ -19,20 +19,17 @@
 /* Less room than this in a record waits for the next. */
 #define GATHER_MIN 2048
 
-enum state { LOOKING_UP, CONNECTING, SHAKING, OPEN };
-
 struct h2_connection {
     struct h2_shared *shared;
     struct h2_connection_owner owner;
     struct h2_target target;
-    enum state state;
     struct addresses addresses;
     struct lookup *lookup;
     struct connector *connector;
     struct watch watch; /* fd -1: no socket yet */
     struct timer timer;
     SSL *ssl;
-    struct h2_session *session;
+    struct h2_session *session; /* NULL: not OPEN yet */
     bool is_ready;
     bool is_dirty;
     bool is_more_to_read;  /* TLS has it, so the socket may stay silent */
@@ -311,14 +308,13 @@ static void shake(struct h2_connection *connection, int64_t now_ms)
         fail(connection, LULL_TRANSPORT_REFUSED, "there is no memory", now_ms);
         return;
     }
-    connection->state = OPEN;
     (void)read_some(connection, false, now_ms); /* the SETTINGS may have come along */
 }
 
 static void on_socket(struct watch *watch, uint32_t events, int64_t now_ms)
 {
     struct h2_connection *connection = owner_of(watch, struct h2_connection, watch);
-    if (connection->state == SHAKING) {
+    if (!connection->session) {
         shake(connection, now_ms);
         return;
     }
@@ -346,14 +342,12 @@ static void on_connected(void *userdata, const struct connector_result *result, 
         fail(connection, LULL_TRANSPORT_REFUSED, "there is no memory", now_ms);
         return;
     }
-    connection->state = SHAKING;
     shake(connection, now_ms);
 }
 
 /* False: no memory. */
 static bool connect_to(struct h2_connection *connection, int64_t now_ms)
 {
-    connection->state = CONNECTING;
     connection->connector = connector_start(
         connection->shared->poller, connection->shared->timers, &connection->addresses,
         connection->target.is_public_only, now_ms, on_connected, connection);

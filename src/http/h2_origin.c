@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "fold.h"
 #include "instant.h"
 #include "lull/duration.h"
 
@@ -60,10 +61,7 @@ struct h2_origin *h2_origin_new(struct h2_pool *pool, const struct url *url, boo
         free(host);
         return NULL;
     }
-    for (size_t i = 0; i < url->host_length; i++) {
-        char c = url->host[i];
-        host[i] = c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
-    }
+    fold_copy(host, url->host, url->host_length);
     host[url->host_length] = '\0';
     origin->pool = pool;
     origin->host = host;
@@ -88,7 +86,6 @@ static void remove_member(struct h2_member *member)
     if (member->next) {
         member->next->previous = member->previous;
     }
-    origin->member_count--;
     origin->pool->connection_count--;
     if (member->is_ready) {
         transport_counters(origin->pool->transport)->open_connections--;
@@ -128,7 +125,7 @@ bool h2_origin_is(const struct h2_origin *origin, const struct url *url, bool is
 
 bool h2_origin_is_idle(const struct h2_origin *origin)
 {
-    return origin->waiting.count == 0 && origin->member_count == 0;
+    return origin->waiting.count == 0 && !origin->members;
 }
 
 void h2_origin_activate(struct h2_origin *origin)
@@ -220,8 +217,8 @@ void h2_origin_submit(struct h2_origin *origin, struct transport_request *reques
     }
     request->own.place = origin;
     request->own.timer.on_due = on_timeout;
-    request_list_append(&origin->waiting,
-                        request); /* its timer is set if no connection takes it in this step */
+    request_list_append(&origin->waiting, request);
+    /* Its timer is set if no connection takes it in this step. */
     h2_origin_activate(origin);
 }
 
@@ -372,7 +369,8 @@ static void on_closed(void *userdata, struct h2_connection *connection,
 
 /* ---- connections ---- */
 
-static void open_one(struct h2_origin *origin, int64_t now_ms)
+/* False: no memory. */
+static bool open_one(struct h2_origin *origin, int64_t now_ms)
 {
     struct h2_pool *pool = origin->pool;
     struct h2_member *member = calloc(1, sizeof *member);
@@ -389,10 +387,7 @@ static void open_one(struct h2_origin *origin, int64_t now_ms)
         member ? h2_connection_open(&pool->shared, &target, &owner, now_ms) : NULL;
     if (!connection) {
         free(member);
-        if (origin->member_count == 0) {
-            fail_waiting(origin, LULL_TRANSPORT_REFUSED, "there is no memory");
-        }
-        return;
+        return false;
     }
     member->origin = origin;
     member->connection = connection;
@@ -401,8 +396,8 @@ static void open_one(struct h2_origin *origin, int64_t now_ms)
         origin->members->previous = member;
     }
     origin->members = member;
-    origin->member_count++;
     pool->connection_count++;
+    return true;
 }
 
 /* How many requests a connection of this origin may have at once. */
@@ -471,9 +466,10 @@ static void open_more(struct h2_origin *origin, int64_t now_ms)
             origin->pool->is_starved = true;
             return;
         }
-        uint32_t before = origin->member_count;
-        open_one(origin, now_ms);
-        if (origin->member_count == before) {
+        if (!open_one(origin, now_ms)) {
+            if (!origin->members) {
+                fail_waiting(origin, LULL_TRANSPORT_REFUSED, "there is no memory");
+            }
             return;
         }
         serving++;

@@ -47,7 +47,6 @@ struct h2_origin {
     struct request_list waiting;
 
     struct h2_member *members;
-    uint32_t member_count;
     struct tls_sessions sessions;
     struct addresses addresses; /* of the last look-up; count 0: none */
     int64_t addresses_until_ms;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "h2_fields.h"
 #include "lull/error.h"
 #include "request_list.h"
 
@@ -13,7 +14,6 @@
 #define HEADER_BYTES_STOP (1U << 20)
 #define STREAM_ID_MAX INT32_MAX
 #define NOT_QUEUED UINT64_MAX
-#define NUMBER_SIZE 20
 
 struct h2_session {
     nghttp2_session *engine;
@@ -439,80 +439,14 @@ uint32_t h2_session_room(const struct h2_session *session)
 
 /* ---- the request ---- */
 
-/* Headers that are the same from one message to the next go into the table that compresses them.
- * All others must not: the token is a secret, and what is new each time would only push these out.
- */
-static bool is_constant(const struct lull_header *header)
-{
-    static const struct {
-        const char *name;
-        size_t length;
-    } names[] = {{"ttl", 3},
-                 {"urgency", 7},
-                 {"user-agent", 10},
-                 {"content-type", 12},
-                 {"content-encoding", 16}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (header->name_length == names[i].length &&
-            memcmp(header->name, names[i].name, names[i].length) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static nghttp2_nv pair(const char *name, size_t name_length, const char *value, size_t value_length,
-                       int flags)
-{
-    return (nghttp2_nv){
-        .name = (uint8_t *)name,
-        .namelen = name_length,
-        .value = (uint8_t *)value,
-        .valuelen = value_length,
-        .flags = (uint8_t)(NGHTTP2_NV_FLAG_NO_COPY_NAME | flags),
-    };
-}
-
-#define NOT_COPIED NGHTTP2_NV_FLAG_NO_COPY_VALUE
-#define NOT_INDEXED NGHTTP2_NV_FLAG_NO_INDEX
-
-/* In decimal, at the end of the buffer. Returns where it begins. */
-static const char *write_number(size_t number, char buffer[NUMBER_SIZE])
-{
-    size_t at = NUMBER_SIZE;
-    do {
-        buffer[--at] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number > 0 && at > 0);
-    return &buffer[at];
-}
-
 static int32_t submit(struct h2_session *session, struct transport_request *request,
-                      const char *path, size_t path_length, int path_flags)
+                      const char *path, size_t path_length, bool is_path_copied)
 {
-    const struct url *url = &request->own.url;
-    nghttp2_nv list[TRANSPORT_HEADERS_MAX + 5];
-    const char *method = request->method ? request->method : "POST";
-    size_t count = 0;
-    char digits[NUMBER_SIZE];
-    list[count++] = pair(":method", 7, method, strlen(method), NOT_COPIED);
-    list[count++] = pair(":scheme", 7, "https", 5, NOT_COPIED);
-    list[count++] = pair(":authority", 10, url->authority, url->authority_length, NOT_COPIED);
-    list[count++] = pair(":path", 5, path, path_length, path_flags | NOT_INDEXED);
-    for (size_t i = 0; i < request->header_count; i++) {
-        const struct lull_header *header = &request->headers[i];
-        list[count++] = pair(header->name, header->name_length, header->value, header->value_length,
-                             NOT_COPIED | (is_constant(header) ? 0 : NOT_INDEXED));
-    }
-    bool has_body = request->body_length > 0;
-    if (has_body || strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0) {
-        const char *first = write_number(request->body_length, digits);
-        size_t length = (size_t)(digits + sizeof digits - first);
-        list[count++] = pair("content-length", 14, first, length, 0);
-    }
+    struct h2_fields fields;
     nghttp2_data_provider body = {.read_callback = on_read_body};
-    return nghttp2_submit_request(session->engine, NULL, list, count, has_body ? &body : NULL,
-                                  request);
+    h2_fields_set(&fields, request, path, path_length, is_path_copied);
+    return nghttp2_submit_request(session->engine, NULL, fields.list, fields.count,
+                                  request->body_length > 0 ? &body : NULL, request);
 }
 
 int h2_session_submit(struct h2_session *session, struct transport_request *request)
@@ -531,8 +465,8 @@ int h2_session_submit(struct h2_session *session, struct transport_request *requ
     request->own.first_byte = NOT_QUEUED;
     request->own.body_sent = 0;
     request->own.header_bytes = 0;
-    int32_t id = longer ? submit(session, request, longer, url->path_length + 1, 0)
-                        : submit(session, request, url->path, url->path_length, NOT_COPIED);
+    int32_t id = longer ? submit(session, request, longer, url->path_length + 1, true)
+                        : submit(session, request, url->path, url->path_length, false);
     free(longer);
     if (id < 0) {
         return LULL_ERR_MEMORY; /* check_request_allowed has seen to the rest */

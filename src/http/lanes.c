@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fold.h"
+
 struct lane {
     struct lane *next; /* in its bucket */
     struct lane *ready_next;
@@ -41,11 +43,8 @@ void lanes_free(struct lanes *lanes)
 
 static size_t bucket_of(const struct url *url)
 {
-    uint32_t hash = 2166136261U; /* FNV-1a */
-    for (size_t i = 0; i < url->authority_length; i++) {
-        hash = (hash ^ (unsigned char)url->authority[i]) * 16777619U;
-    }
-    return (hash ^ (hash >> 16)) % LANE_BUCKETS;
+    uint64_t hash = fold_hash(FOLD_HASH_SEED, url->authority, url->authority_length);
+    return (hash ^ (hash >> 32)) % LANE_BUCKETS;
 }
 
 static struct lane *find_lane(const struct lanes *lanes, const struct url *url, size_t bucket)

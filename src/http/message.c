@@ -5,15 +5,14 @@
 #include <string.h>
 
 #include "curl_outcome.h"
+#include "fold.h"
 #include "lull/duration.h"
 #include "lull/error.h"
-#include "url.h"
 
 bool message_is_for(const struct lull_request *request)
 {
-    struct url url;
     return request->kind != LULL_KIND_REQUEST && !request->easy && !request->hooks.configure &&
-           request->body.kind <= LULL_BODY_MEMORY && url_split(request->url, &url) == LULL_OK;
+           request->body.kind <= LULL_BODY_MEMORY;
 }
 
 /* "Name: value", and by curl's habits "Name;" for an empty value and "Name:" for none at all. */
@@ -62,10 +61,7 @@ static void set_headers(struct message *message, const struct curl_slist *header
         if (!read_line(headers->data, header)) {
             continue;
         }
-        for (size_t i = 0; i < header->name_length; i++) {
-            char c = header->name[i];
-            name[i] = c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
-        }
+        fold_copy(name, header->name, header->name_length);
         header->name = name;
         name += header->name_length;
         count++;

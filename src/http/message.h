@@ -19,7 +19,7 @@ struct message {
 };
 
 /* Is this request one for the transport? Not with a handle of the caller's, or a hook that sets up
- * one; nor with a body that is read bit by bit, nor headers that are none of HTTP/2. */
+ * one; nor with a body that is read bit by bit. */
 bool message_is_for(const struct lull_request *request);
 
 /* headers: all that are sent; they and the request must last. LULL_ERR_MEMORY. */

@@ -15,6 +15,7 @@
 
 #include "cancel.h"
 #include "client.h"
+#include "instant.h"
 #include "lull/duration.h"
 #include "lull/error.h"
 #include "lull/os.h"
@@ -110,17 +111,21 @@ struct transfer *multi_start(struct lull_multi *multi, struct call *call, bool i
     struct transfer *transfer = multi->free_transfers[--multi->free_count];
     transfer->attempt = attempt;
     transfer->started_ms = mono_ms;
-    int error = LULL_ERR_RANGE;
-    if (!is_hedge && message_is_for(&call->request)) {
-        error = start_message(multi, transfer, call, mono_ms);
-        if (error == LULL_ERR_RANGE) { /* a header that only curl knows, or a bad ca_file */
+    bool is_for_curl = is_hedge || !message_is_for(&call->request);
+    bool is_started = false;
+    if (!is_for_curl) {
+        int error = start_message(multi, transfer, call, mono_ms);
+        is_started = error == LULL_OK;
+        /* A URL or a header that curl is to judge, or a bad ca_file. */
+        is_for_curl = error == LULL_ERR_SYNTAX || error == LULL_ERR_RANGE;
+        if (is_for_curl) {
             transfer_release(transfer);
         }
     }
-    if (error == LULL_ERR_RANGE) {
-        error = start_on_curl(multi, transfer, call, is_hedge) ? LULL_OK : LULL_ERR_MEMORY;
+    if (is_for_curl) {
+        is_started = start_on_curl(multi, transfer, call, is_hedge);
     }
-    if (error == LULL_OK) {
+    if (is_started) {
         return transfer;
     }
     transfer_release(transfer);
@@ -383,7 +388,7 @@ int64_t lull_multi_step(struct lull_multi *multi)
         due_ms = transport_wake_at_ms(multi->transport);
     }
     int64_t call_due_ms = timers_due_ms(&multi->timers);
-    due_ms = call_due_ms < due_ms ? call_due_ms : due_ms;
+    due_ms = instant_earlier(call_due_ms, due_ms);
     if (due_ms == LULL_NEVER) {
         return -1;
     }

@@ -5,15 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-static uint64_t hash(uint64_t seed, const char *text, size_t length)
-{
-    for (size_t i = 0; i < length; i++) {
-        char c = text[i];
-        c = c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
-        seed = (seed ^ (unsigned char)c) * UINT64_C(0x100000001b3); /* FNV-1a */
-    }
-    return seed;
-}
+#include "fold.h"
 
 /* The host ends at the last colon, unless that is inside the brackets of an IPv6 address. */
 static size_t host_length(const char *authority, size_t length)
@@ -59,8 +51,8 @@ struct origin origin_of(const char *url)
         port_length = strlen(port);
     }
     size_t dotless = host > 0 && authority[host - 1] == '.' ? host - 1 : host;
-    uint64_t key = hash(UINT64_C(0xcbf29ce484222325), is_https ? "https:" : "http:", 6);
-    key = hash(key, authority, dotless);
-    key = hash(hash(key, ":", 1), port, port_length);
+    uint64_t key = fold_hash(FOLD_HASH_SEED, is_https ? "https:" : "http:", 6);
+    key = fold_hash(key, authority, dotless);
+    key = fold_hash(fold_hash(key, ":", 1), port, port_length);
     return (struct origin){key, lull_vendor_from_host(authority, host)};
 }

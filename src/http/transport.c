@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "header_names.h"
 #include "lull/duration.h"
 #include "lull/error.h"
 #include "request_list.h"
@@ -147,6 +148,11 @@ struct transport_stats *transport_counters(struct transport *transport)
     return &transport->stats;
 }
 
+void transport_ask_step(struct transport *transport)
+{
+    transport->is_step_due = true;
+}
+
 void transport_finish(struct transport *transport, struct transport_request *request,
                       enum lull_transport failure, const char *detail)
 {
@@ -198,19 +204,11 @@ void transport_request_clean_up(struct transport_request *request)
 
 static bool is_about_connection(const struct lull_header *header)
 {
-    static const struct {
-        const char *name;
-        size_t length;
-    } list[] = {{"connection", 10}, {"content-length", 14}, {"expect", 6},
-                {"host", 4},        {"keep-alive", 10},     {"proxy-connection", 16},
-                {"te", 2},          {"upgrade", 7},         {"transfer-encoding", 17}};
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        if (header->name_length == list[i].length &&
-            memcmp(header->name, list[i].name, list[i].length) == 0) {
-            return true;
-        }
-    }
-    return false;
+    static const struct header_name names[] = {
+        HEADER_NAME("connection"), HEADER_NAME("content-length"), HEADER_NAME("expect"),
+        HEADER_NAME("host"),       HEADER_NAME("keep-alive"),     HEADER_NAME("proxy-connection"),
+        HEADER_NAME("te"),         HEADER_NAME("upgrade"),        HEADER_NAME("transfer-encoding")};
+    return header_is_one_of(header, names, sizeof names / sizeof *names);
 }
 
 static bool is_name_good(const struct lull_header *header)

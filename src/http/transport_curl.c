@@ -39,7 +39,6 @@ struct handle {
 struct curl_way {
     struct transport_way way;
     struct curl_loop loop;
-    struct timer start_timer; /* set while one that waits may go */
     struct lanes lanes;
     struct exchange *exchanges; /* waiting or running */
     struct handle *idle;
@@ -53,12 +52,12 @@ struct exchange {
     struct transport_request *request;
     struct lane_item item;
     struct handle *handle; /* NULL: it waits */
-    CURL *easy;            /* the handle's */
     struct curl_slist *headers;
     struct curl_guard guard;
 };
 
-#define set(exchange, option, value) ((void)curl_easy_setopt((exchange)->easy, (option), (value)))
+#define set(exchange, option, value)                                                               \
+    ((void)curl_easy_setopt((exchange)->handle->easy, (option), (value)))
 
 /* ---- time limits ---- */
 
@@ -151,7 +150,7 @@ static bool set_options(struct exchange *exchange)
     /* Ours comes first, or is the same. Of this one, curl gives each address a share. */
     set(exchange, CURLOPT_CONNECTTIMEOUT_MS, to_long(request->connect_timeout_ms));
     set(exchange, CURLOPT_MAXAGE_CONN, to_long((config->idle_close_ms + 999) / 1000));
-    return curl_request_set(exchange->easy, request, config, &exchange->headers);
+    return curl_request_set(exchange->handle->easy, request, config, &exchange->headers);
 }
 
 /* ---- the handles ---- */
@@ -206,10 +205,12 @@ static struct exchange *make_exchange(struct curl_way *way, struct transport_req
     return exchange;
 }
 
-static void set_start_timer(struct curl_way *way)
+/* What may go, goes with every flush. */
+static void ask_to_start(struct curl_way *way)
 {
-    timers_set(transport_timers(way->way.transport), &way->start_timer,
-               lanes_has_next(&way->lanes) ? way->loop.now_ms : LULL_NEVER);
+    if (lanes_has_next(&way->lanes)) {
+        transport_ask_step(way->way.transport);
+    }
 }
 
 static void drop_exchange(struct exchange *exchange)
@@ -222,7 +223,7 @@ static void drop_exchange(struct exchange *exchange)
     }
     *(exchange->previous ? &exchange->previous->next : &way->exchanges) = exchange->next;
     free(exchange);
-    set_start_timer(way);
+    ask_to_start(way);
 }
 
 /* ---- the end of a request ---- */
@@ -257,7 +258,7 @@ static void end_by_curl(struct exchange *exchange, CURLcode code)
     enum lull_transport failure = curl_guard_failure(guard, code);
     const char *detail = failure_detail(guard, failure, code);
     long tunnel_status = 0;
-    (void)curl_easy_getinfo(exchange->easy, CURLINFO_HTTP_CONNECTCODE, &tunnel_status);
+    (void)curl_easy_getinfo(exchange->handle->easy, CURLINFO_HTTP_CONNECTCODE, &tunnel_status);
     if (code != CURLE_OK && !guard->is_sent && tunnel_status >= 300) {
         failure = LULL_TRANSPORT_REFUSED;
         detail = "the proxy would not connect";
@@ -285,13 +286,6 @@ static void on_done(CURL *easy, CURLcode code)
 
 /* ---- the table ---- */
 
-/* It is only there for transport_wake_at_ms: what may go, goes with every flush. */
-static void on_start_due(struct timer *timer, int64_t now_ms)
-{
-    (void)timer;
-    (void)now_ms;
-}
-
 static int curl_submit(struct transport_way *base, struct transport_request *request,
                        int64_t now_ms)
 {
@@ -304,7 +298,7 @@ static int curl_submit(struct transport_way *base, struct transport_request *req
     request->own.place = exchange;
     request->own.timer.on_due = on_deadline;
     set_deadline(exchange);
-    set_start_timer(way);
+    ask_to_start(way);
     return LULL_OK;
 }
 
@@ -322,13 +316,11 @@ static void start_next(struct curl_way *way)
     while ((item = lanes_next(&way->lanes))) {
         struct exchange *exchange = owner_of(item, struct exchange, item);
         exchange->handle = take_handle(way);
-        exchange->easy = exchange->handle ? exchange->handle->easy : NULL;
-        if (!exchange->easy || !set_options(exchange) ||
-            !curl_loop_add(&way->loop, exchange->easy)) {
+        if (!exchange->handle || !set_options(exchange) ||
+            !curl_loop_add(&way->loop, exchange->handle->easy)) {
             end_exchange(exchange, LULL_TRANSPORT_CANCELLED, "there is no memory");
         }
     }
-    set_start_timer(way);
 }
 
 static void curl_flush(struct transport_way *base, int64_t now_ms)
@@ -359,8 +351,6 @@ static void curl_destroy(struct transport_way *base)
     }
     lanes_free(&way->lanes);
     curl_loop_clean_up(&way->loop);
-    timers_clear(timers, &way->start_timer);
-    timers_unreserve(timers);
     free(way);
     curl_global_cleanup();
 }
@@ -385,18 +375,13 @@ struct transport_way *transport_curl_new(struct transport *transport, int *ret_e
     }
     struct curl_way *way = calloc(1, sizeof *way);
     struct timers *timers = transport_timers(transport);
-    bool has_timer = way && timers_reserve(timers);
-    if (!has_timer || !curl_loop_init(&way->loop, transport_poller(transport), timers,
-                                      to_long(config->connections_max), on_done)) {
-        if (has_timer) {
-            timers_unreserve(timers);
-        }
+    if (!way || !curl_loop_init(&way->loop, transport_poller(transport), timers,
+                                to_long(config->connections_max), on_done)) {
         free(way);
         curl_global_cleanup();
         return NULL;
     }
     way->way = (struct transport_way){.table = &curl_table, .transport = transport};
-    way->start_timer.on_due = on_start_due;
     lanes_init(&way->lanes, config->connections_max_per_origin, config->connections_max);
     return &way->way;
 }

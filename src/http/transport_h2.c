@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "fold.h"
 #include "h2_origin.h"
 #include "lull/duration.h"
 #include "lull/error.h"
@@ -17,7 +18,6 @@
 struct transport_h2 {
     struct transport_way way;
     struct h2_pool pool;
-    struct timer timer; /* makes sure of another step */
     struct h2_origin **buckets;
     size_t bucket_count; /* a power of two */
     size_t origin_count;
@@ -33,11 +33,7 @@ static struct transport_h2 *h2_of(struct transport_way *way)
 static struct h2_origin **bucket_of(struct transport_h2 *h2, const char *host, size_t length,
                                     uint16_t port)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
-    for (size_t i = 0; i < length; i++) {
-        hash = (hash ^ ((unsigned char)host[i] | 0x20U)) * UINT64_C(0x100000001b3);
-    }
-    hash = (hash ^ port) * UINT64_C(0x100000001b3);
+    uint64_t hash = fold_hash(FOLD_HASH_SEED ^ port, host, length);
     return &h2->buckets[(hash ^ (hash >> 32)) & (h2->bucket_count - 1)];
 }
 
@@ -149,14 +145,8 @@ static void flush(struct transport_way *way, int64_t now_ms)
         }
     }
     if (h2->pool.active || h2->pool.shared.dirty) { /* the next step goes on with it */
-        timers_set(h2->pool.shared.timers, &h2->timer, now_ms);
+        transport_ask_step(way->transport);
     }
-}
-
-static void on_timer(struct timer *timer, int64_t now_ms)
-{
-    (void)timer;
-    (void)now_ms; /* flush comes next */
 }
 
 static void destroy(struct transport_way *way)
@@ -195,9 +185,8 @@ struct transport_way *transport_h2_new(struct transport *transport, int *ret_err
     }
     h2->buckets = calloc(h2->bucket_count, sizeof(struct h2_origin *));
     shared->buffer = malloc(H2_BUFFER_SIZE);
-    h2->timer.on_due = on_timer;
-    bool is_good = h2->buckets && shared->buffer && timers_reserve(shared->timers) &&
-                   resolver_new(&shared->resolver, shared->poller) == LULL_OK;
+    bool is_good =
+        h2->buckets && shared->buffer && resolver_new(&shared->resolver, shared->poller) == LULL_OK;
     if (is_good) {
         *ret_error = tls_new(&shared->tls, config->ca_file);
     }

@@ -38,6 +38,9 @@ struct poller *transport_poller(struct transport *transport);
 struct timers *transport_timers(struct transport *transport);
 struct transport_stats *transport_counters(struct transport *transport);
 
+/* There is more to do, without waiting for a socket or a timer: wake for another step at once. */
+void transport_ask_step(struct transport *transport);
+
 /* The request is over: it has a status (response.is_head_complete), or ended by this failure.
  * Clears its timer and queues it for transport_collect. A status that has arrived stands: then
  * transport and detail are passed over. */
