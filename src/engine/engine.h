@@ -57,6 +57,9 @@ int engine_add_service(struct engine *engine, uint32_t number, uint64_t waiting,
                        int64_t next_due_ms);
 bool engine_knows(const struct engine *engine, uint32_t number);
 
+/* What the store says of one that is known, where others put into it and lease from it, too. */
+void engine_on_count(struct engine *engine, uint32_t number, uint64_t waiting, int64_t next_due_ms);
+
 /* Leases none of its messages before until_ms: the gate says so anyway, this saves the asking. */
 void engine_on_gate(struct engine *engine, uint32_t number, int64_t until_ms);
 
@@ -92,10 +95,11 @@ void engine_on_removed(struct engine *engine, uint32_t number);
 bool engine_next_lease(struct engine *engine, int64_t now_ms, uint32_t *ret_number,
                        uint32_t *ret_max);
 
-/* The store gave so many of max, and says when to ask again (LULL_NEVER: when something changes).
- * count == max: it may have more. */
+/* The store gave so many of max. has_more: others are due, which it did not give (its gate closed,
+ * or max was reached); it may be asked again at until_ms. Else that is when the next is due.
+ * LULL_NEVER: when something changes. */
 void engine_on_leased(struct engine *engine, uint32_t number, uint32_t max, uint32_t count,
-                      int64_t until_ms, int64_t now_ms);
+                      bool has_more, int64_t until_ms, int64_t now_ms);
 
 /* ---- messages in flight ---- */
 
@@ -144,7 +148,8 @@ void engine_before_send(struct engine *engine, int64_t now_ms, const struct engi
 void engine_on_outcome(struct engine *engine, int64_t now_ms, const struct engine_message *message,
                        const struct lull_outcome *outcome, struct engine_order *ret_order);
 
-/* What an order said is in the store: DONE, RETRY (due_ms) or DIE. Gives back the place in flight. */
+/* What an order said is in the store: DONE, RETRY (due_ms) or DIE; SEND: nothing was written, since
+ * its lease was lost. Gives back the place in flight. */
 void engine_on_settled(struct engine *engine, uint32_t number, enum engine_order_kind kind,
                        int64_t due_ms, int64_t now_ms);
 

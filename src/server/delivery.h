@@ -42,15 +42,6 @@ enum delivery_cancelled {
     DELIVERY_CANCEL_UNKNOWN, /* there never was such an id */
 };
 
-/* What became of an attempt, or of a message without one. Borrowed for the time of the call. */
-struct delivery_report {
-    const struct message *message;   /* as it was before */
-    const struct lull_outcome *outcome; /* NULL: there was no attempt */
-    const struct engine_order *order; /* DONE, RETRY or DIE */
-    int64_t started_ms;              /* when the attempt was handed over; 0 without one */
-    int64_t now_ms;
-};
-
 struct delivery_host {
     void *userdata;
 
@@ -70,16 +61,30 @@ struct delivery_host {
 
     void (*on_cancel)(void *userdata, struct delivery_cancel *cancel, enum delivery_cancelled how);
 
-    /* For logs, metrics and memory of what was delivered; once it is committed. */
-    void (*on_report)(void *userdata, const struct delivery_report *report);
+    /* An attempt has ended, and this follows from it: for logs and metrics. */
+    void (*on_attempt)(void *userdata, const struct message *message,
+                       const struct lull_outcome *outcome, const struct engine_order *order,
+                       int64_t started_ms, int64_t now_ms);
+
+    /* It is in the store: DONE, RETRY or DIE, with or without an attempt. is_stale: it is not, since
+     * the lease was lost meanwhile. */
+    void (*on_settled)(void *userdata, const struct message *message,
+                       const struct engine_order *order, bool is_stale, int64_t now_ms);
+
+    /* The operator's limits of a service, where there are any: rate_milli_per_s, burst and
+     * in_flight_max of the gate. */
+    void (*limit)(void *userdata, const char *name, struct gate *gate);
 };
 
 struct delivery_config {
     struct engine_config engine;
     struct delivery_host host;
-    struct store *store; /* borrowed */
-    bool is_only_node;   /* every lease in the store is of a process that is gone */
-    int64_t retry_full_ms; /* a full disk is tried again after      default 250 */
+    struct store *store;   /* borrowed */
+    uint64_t node;         /* which no other node of this store has      default 1 */
+    bool is_only_node;     /* every lease in the store is of a process that is gone
+                                                                         default true */
+    int64_t retry_full_ms; /* a full disk is tried again after           default 250 */
+    int64_t look_ms;       /* what other nodes have put is looked for    default 1,000 */
 };
 
 void delivery_config_default(struct delivery_config *config);
@@ -124,6 +129,13 @@ bool delivery_is_idle(const struct delivery *delivery); /* nothing in flight, no
 /* The one in flight of this id, NULL: none is. */
 const struct message *delivery_in_flight(const struct delivery *delivery, uint64_t id);
 
-struct engine_stats delivery_stats(struct delivery *delivery, int64_t now_ms);
+struct delivery_stats {
+    struct engine_stats engine;
+    uint64_t commits;
+    uint64_t lost_leases;
+    bool is_disk_full;
+};
+
+struct delivery_stats delivery_stats(struct delivery *delivery, int64_t now_ms);
 
 #endif

@@ -51,8 +51,8 @@ struct store_settle {
 /* A message that is not wanted any more: if it waits, it dies `cancelled`. */
 struct store_cancel {
     uint64_t id;
-    int64_t now_ms;
     bool ret_is_done;
+    uint32_t ret_service; /* of the one that died */
 };
 
 /* What waits for this target is not due before until_ms, nor what comes (P3); never sooner than an
