@@ -55,7 +55,7 @@ class Totals:
 
 
 def executables(folder, prefix):
-    return sorted(p for p in folder.glob(prefix + "*") if p.is_file() and os.access(p, os.X_OK))
+    return sorted(p for p in folder.rglob(prefix + "*") if p.is_file() and os.access(p, os.X_OK))
 
 
 def run(command, timeout_s=TIMEOUT_S, **environment):
