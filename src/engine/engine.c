@@ -160,8 +160,7 @@ struct engine_admission engine_admit(struct engine *engine, int64_t now_ms)
         return (struct engine_admission){ENGINE_ADMITTED, 0};
     }
     bool is_hard = engine->waiting >= config->waiting_hard_max;
-    int64_t wait_s =
-        drain_s(engine, now_ms, engine->waiting - config->waiting_soft_max + 1);
+    int64_t wait_s = drain_s(engine, now_ms, engine->waiting - config->waiting_soft_max + 1);
     return (struct engine_admission){is_hard ? ENGINE_REFUSED : ENGINE_THROTTLED, wait_s};
 }
 
@@ -302,7 +301,8 @@ static void decide(struct engine *engine, int64_t now_ms, const struct engine_me
     };
     int error = lull_decide(message->policy, &facts, outcome, now_ms, &engine->random,
                             &order->verdict, NULL);
-    if (error != LULL_OK) { /* an outcome that cannot be, so the message is not to be gone on with */
+    if (error !=
+        LULL_OK) { /* an outcome that cannot be, so the message is not to be gone on with */
         die(order, LULL_REASON_POISON);
     }
     order->reason = order->verdict.reason;

@@ -14,7 +14,8 @@
  *                                     └─► RETRY at due_ms (B7) ────────────┘
  *
  * Each function is one event; the order (struct engine_order) says what is to be written down, and
- * only when that is safe the engine is told of it: engine_on_put, engine_on_leased, engine_on_settled.
+ * only when that is safe the engine is told of it: engine_on_put, engine_on_leased,
+ * engine_on_settled.
  *
  * now_ms is a wall clock that does not step (src/server/steady.h).
  */
@@ -36,9 +37,9 @@ struct engine_config {
     uint32_t lease_max;                 /* messages claimed in one go            default 500 */
     int64_t lease_ms;                   /* longer than any request takes (Q2)    default 120,000 */
     uint32_t poison_after;              /* leases lost in a row (Q8)             default 10 */
-    uint64_t waiting_soft_max;          /* over it new work is throttled (G6)    default 5,000,000 */
-    uint64_t waiting_hard_max;          /* over it refused                       default 6,000,000 */
-    uint64_t seed;                      /*                                       default 1 */
+    uint64_t waiting_soft_max; /* over it new work is throttled (G6)    default 5,000,000 */
+    uint64_t waiting_hard_max; /* over it refused                       default 6,000,000 */
+    uint64_t seed;             /*                                       default 1 */
 };
 
 void engine_config_default(struct engine_config *config);
@@ -81,7 +82,8 @@ struct engine_admission engine_admit(struct engine *engine, int64_t now_ms);
 /* May this one be leased as it is put? Reserves its place in flight, until engine_on_put. */
 bool engine_may_go(struct engine *engine, uint32_t number, int64_t due_ms, int64_t now_ms);
 
-/* It is in the store. is_leased is only ever true after may_go was; not put at all: is_put false. */
+/* It is in the store. is_leased is only ever true after may_go was; not put at all: is_put false.
+ */
 void engine_on_put(struct engine *engine, uint32_t number, bool may_go, bool is_put, bool is_leased,
                    int64_t due_ms, int64_t now_ms);
 

@@ -1,5 +1,6 @@
 /*
- * number_table - finds by a number what has a place: open addressing, without gaps, of a fixed size.
+ * number_table - finds by a number what has a place: open addressing, without gaps, of a fixed
+ * size.
  *
  * Pure, in memory that is taken once. A value is any number below UINT32_MAX.
  */

@@ -54,8 +54,7 @@ static void set_at(struct schedule *schedule, uint32_t heap_place, uint32_t plac
 static void sift_up(struct schedule *schedule, uint32_t heap_place)
 {
     uint32_t place = schedule->heap[heap_place];
-    while (heap_place > 1 &&
-           is_before(&schedule->places[place], at(schedule, heap_place / 2))) {
+    while (heap_place > 1 && is_before(&schedule->places[place], at(schedule, heap_place / 2))) {
         set_at(schedule, heap_place, schedule->heap[heap_place / 2]);
         heap_place /= 2;
     }

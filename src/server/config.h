@@ -43,29 +43,29 @@ struct config_token { /* a line of the token file: "name: secret" */
 };
 
 struct config {
-    char *listen; /* "127.0.0.1:8372", "[::1]:8372", or a path with a / for a Unix socket
-                                                           default 127.0.0.1:8372 */
-    char *store;       /* path of the SQLite file          default lull.db in the state folder */
-    char *token_file;  /* NULL: none; must not be readable by others */
-    char **key_paths;  /* vapid_keys = {"...", ...}: the first is the default one; none: vapid.json
-                          beside the store, made at the first start */
+    char *listen;     /* "127.0.0.1:8372", "[::1]:8372", or a path with a / for a Unix socket
+                                                               default 127.0.0.1:8372 */
+    char *store;      /* path of the SQLite file          default lull.db in the state folder */
+    char *token_file; /* NULL: none; must not be readable by others */
+    char **key_paths; /* vapid_keys = {"...", ...}: the first is the default one; none: vapid.json
+                         beside the store, made at the first start */
     size_t key_count;
     char *subject;     /* of a key that is made            default mailto:admin@ the host's name */
     char *ca_file;     /* NULL: the system's */
     char *proxy;       /* of HTTP/1.1; NULL: as the environment says */
     char *push_policy; /* of pushes that name none         default delivery */
-    char *webhook_policy; /*                               default webhook */
+    char *webhook_policy;    /*                               default webhook */
     bool is_private_allowed; /* targets on private addresses (W5)   default false */
 
     struct {
-        uint32_t api_threads;    /*                        default: one for each core, at most 8 */
-        uint32_t senders;        /* threads                default: one for each two cores */
-        uint32_t connections;    /* to the API             default 1,024 */
-        uint32_t body_max;       /* bytes of one message's JSON         default 65,536 */
+        uint32_t api_threads;     /*                        default: one for each core, at most 8 */
+        uint32_t senders;         /* threads                default: one for each two cores */
+        uint32_t connections;     /* to the API             default 1,024 */
+        uint32_t body_max;        /* bytes of one message's JSON         default 65,536 */
         uint32_t batch_lines_max; /* of one batch                       default 100,000 */
         uint64_t batch_bytes_max; /*                                    default 256 MiB */
-        uint32_t client_timeout_s; /* a client that sends nothing       default 30 */
-        uint32_t in_flight_max;    /*                                   default 8,000 */
+        uint32_t client_timeout_s;          /* a client that sends nothing       default 30 */
+        uint32_t in_flight_max;             /*                                   default 8,000 */
         uint32_t in_flight_per_service_max; /*                          default 2,000 */
         uint64_t waiting_soft_max;          /* G6                       default 5,000,000 */
         uint64_t waiting_hard_max;          /*                          default 6,000,000 */
@@ -106,8 +106,9 @@ bool config_read_file(struct config *config, const char *path, const struct conf
 bool config_set(struct config *config, const char *key, const char *value, const char *where,
                 const struct config_report *report);
 
-/* What depends on more than one key, and the files that are named: reads tokens; listening elsewhere
- * than on loopback without a token is refused; the soft limit is not over the hard one. */
+/* What depends on more than one key, and the files that are named: reads tokens; listening
+ * elsewhere than on loopback without a token is refused; the soft limit is not over the hard one.
+ */
 bool config_check(struct config *config, const struct config_report *report);
 
 const struct config_service *config_find_service(const struct config *config, const char *name);

@@ -1,9 +1,9 @@
 /*
  * delivery - see the header. SPDX-License-Identifier: MIT
  *
- * A step: what came in since the last is made into a batch (gather), the store does it (store_apply),
- * and only then the engine and the host are told (follow). A batch that the disk had no room for is
- * taken apart again (take_back): puts are refused, settles stay for the next one.
+ * A step: what came in since the last is made into a batch (gather), the store does it
+ * (store_apply), and only then the engine and the host are told (follow). A batch that the disk had
+ * no room for is taken apart again (take_back): puts are refused, settles stay for the next one.
  */
 #include "delivery.h"
 
@@ -136,8 +136,7 @@ static void change_message(struct message *message, const struct engine_order *o
     if (order->kind == ENGINE_RETRY) {
         message->due_ms = order->due_ms;
         message->previous_delay_ms = order->verdict.delay_ms;
-        message->cause =
-            order->is_asked_for ? MESSAGE_CAUSE_RETRY_AFTER : MESSAGE_CAUSE_BACKOFF;
+        message->cause = order->is_asked_for ? MESSAGE_CAUSE_RETRY_AFTER : MESSAGE_CAUSE_BACKOFF;
     } else if (order->kind == ENGINE_DIE) {
         message->reason = (uint8_t)order->reason;
     }
@@ -201,15 +200,14 @@ static void note_attempt(struct message *message, const struct lull_outcome *out
         .duration_ms = now_ms - started_ms,
         .status = (uint16_t)(outcome->kind == LULL_OUTCOME_STATUS ? outcome->status : 0),
         .transport = (uint8_t)(outcome->kind == LULL_OUTCOME_TRANSPORT ? outcome->transport
-                                                                        : LULL_TRANSPORT_NONE),
+                                                                       : LULL_TRANSPORT_NONE),
         .class_ = (uint8_t)verdict->class_,
         .effect = (uint8_t)verdict->effect,
         .reason = (uint8_t)order->reason,
         .delay_ms = order->kind == ENGINE_RETRY ? verdict->delay_ms : 0,
         .retry_after_ms = is_asked ? verdict->retry_after.wait_ms : -1,
     };
-    size_t length =
-        history_add(message->history.data, message->history.length, &attempt, history);
+    size_t length = history_add(message->history.data, message->history.length, &attempt, history);
     (void)message_set_history(message, history, length); /* without memory: one line less to show */
     message->status = attempt.status;
 }

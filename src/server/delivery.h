@@ -1,8 +1,8 @@
 /*
  * delivery - the engine and a store together: batches in, one commit, batches out.
  *
- * No thread, no clock, no socket: what talks to the world is a host (struct delivery_host), which is
- * the server, or a simulated world. So the glue that must not lose anything is the same in both.
+ * No thread, no clock, no socket: what talks to the world is a host (struct delivery_host), which
+ * is the server, or a simulated world. So the glue that must not lose anything is the same in both.
  *
  *   delivery_new -> { delivery_put, delivery_outcome, delivery_cancel ... delivery_step } ...
  *                -> delivery_destroy
@@ -24,7 +24,7 @@ struct delivery;
 
 /* A message that is being put, from delivery_put to on_put. The caller's memory. */
 struct delivery_put {
-    struct store_put put;     /* all but lease, lease_until_ms and is_lease_wanted, which are ours */
+    struct store_put put; /* all but lease, lease_until_ms and is_lease_wanted, which are ours */
     struct delivery_put *next;
     void *userdata;
 };
@@ -36,9 +36,9 @@ struct delivery_cancel {
 };
 
 enum delivery_cancelled {
-    DELIVERY_CANCELLED,  /* it is a dead letter now */
-    DELIVERY_CANCELLING, /* it is in flight: this attempt is its last */
-    DELIVERY_CANCEL_LATE, /* it is dead already, or has left */
+    DELIVERY_CANCELLED,      /* it is a dead letter now */
+    DELIVERY_CANCELLING,     /* it is in flight: this attempt is its last */
+    DELIVERY_CANCEL_LATE,    /* it is dead already, or has left */
     DELIVERY_CANCEL_UNKNOWN, /* there never was such an id */
 };
 
@@ -66,8 +66,8 @@ struct delivery_host {
                        const struct lull_outcome *outcome, const struct engine_order *order,
                        int64_t started_ms, int64_t now_ms);
 
-    /* It is in the store: DONE, RETRY or DIE, with or without an attempt. is_stale: it is not, since
-     * the lease was lost meanwhile. */
+    /* It is in the store: DONE, RETRY or DIE, with or without an attempt. is_stale: it is not,
+     * since the lease was lost meanwhile. */
     void (*on_settled)(void *userdata, const struct message *message,
                        const struct engine_order *order, bool is_stale, int64_t now_ms);
 
@@ -89,7 +89,8 @@ struct delivery_config {
 
 void delivery_config_default(struct delivery_config *config);
 
-/* Reclaims leases and learns of the services. LULL_ERR_RANGE, LULL_ERR_MEMORY or a store's error. */
+/* Reclaims leases and learns of the services. LULL_ERR_RANGE, LULL_ERR_MEMORY or a store's error.
+ */
 int delivery_new(struct delivery **ret_delivery, const struct delivery_config *config,
                  int64_t now_ms);
 
@@ -115,8 +116,8 @@ void delivery_return(struct delivery *delivery, struct message *message, int64_t
 void delivery_pause(struct delivery *delivery, uint32_t service, int64_t until_ms);
 
 /* One commit of all that came since the last, then what follows from it; again while there is more.
- * LULL_OK; STORE_ERR_DISK_FULL: puts were refused, the rest is tried again later; STORE_ERR_BROKEN or
- * LULL_ERR_MEMORY: nothing more will ever be done. */
+ * LULL_OK; STORE_ERR_DISK_FULL: puts were refused, the rest is tried again later; STORE_ERR_BROKEN
+ * or LULL_ERR_MEMORY: nothing more will ever be done. */
 int delivery_step(struct delivery *delivery, int64_t now_ms);
 
 /* When to step again if nothing comes; LULL_NEVER: need not. */

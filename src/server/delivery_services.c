@@ -49,8 +49,7 @@ static struct service_gate *know(struct service_gates *services, uint32_t number
 {
     if (number > services->size) {
         size_t size = services->size * 2 > number ? services->size * 2 : (size_t)number + 16;
-        struct service_gate **list =
-            realloc(services->list, size * sizeof(struct service_gate *));
+        struct service_gate **list = realloc(services->list, size * sizeof(struct service_gate *));
         if (!list) {
             return NULL;
         }
@@ -113,8 +112,8 @@ static void look_at(void *userdata, const struct store_service *seen)
         if (seen->waiting == 0) {
             return; /* it gets its place with its next message */
         }
-        int error = engine_add_service(delivery->engine, seen->number, seen->waiting,
-                                       seen->next_due_ms);
+        int error =
+            engine_add_service(delivery->engine, seen->number, seen->waiting, seen->next_due_ms);
         if (error != LULL_OK) { /* more services wait than there are places: it gets one later */
             look->delivery->is_crowded = true;
             return;

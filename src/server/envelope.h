@@ -3,8 +3,8 @@
  *
  *   envelope_pack when it is accepted -> the store -> envelope_unpack when it is sent or shown
  *
- * Pure. It holds the endpoint: nothing of it goes into a log. The form has a version; one of a later
- * version, or that was damaged, is refused and never half read.
+ * Pure. It holds the endpoint: nothing of it goes into a log. The form has a version; one of a
+ * later version, or that was damaged, is refused and never half read.
  */
 #ifndef LULL_SERVER_ENVELOPE_H
 #define LULL_SERVER_ENVELOPE_H
@@ -18,8 +18,8 @@
 
 #define ENVELOPE_HEADERS_MAX 32
 
-/* Texts end with a zero that is not counted; where there is none, it is "". Out of _unpack they point
- * into what was unpacked. */
+/* Texts end with a zero that is not counted; where there is none, it is "". Out of _unpack they
+ * point into what was unpacked. */
 struct envelope {
     const char *url;            /* the endpoint, or the webhook's URL */
     const char *method;         /* "POST", or another of a webhook */

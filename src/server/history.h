@@ -14,15 +14,15 @@
 #include "lull/outcome.h"
 
 struct attempt {
-    uint32_t number;     /* from 1 */
-    int64_t started_ms;  /* wall clock */
+    uint32_t number;    /* from 1 */
+    int64_t started_ms; /* wall clock */
     int64_t duration_ms;
-    uint16_t status;     /* 0: none arrived */
-    uint8_t transport;   /* enum lull_transport */
-    uint8_t class_;      /* enum lull_class */
-    uint8_t effect;      /* enum lull_effect */
-    uint8_t reason;      /* enum lull_reason: why it was retried, or why that was the end */
-    int64_t delay_ms;    /* the wait after it; 0: none */
+    uint16_t status;        /* 0: none arrived */
+    uint8_t transport;      /* enum lull_transport */
+    uint8_t class_;         /* enum lull_class */
+    uint8_t effect;         /* enum lull_effect */
+    uint8_t reason;         /* enum lull_reason: why it was retried, or why that was the end */
+    int64_t delay_ms;       /* the wait after it; 0: none */
     int64_t retry_after_ms; /* what the service asked for; -1: nothing */
 };
 

@@ -3,10 +3,10 @@
  *
  *   intake_new (one for each thread) -> intake_read ... -> intake_destroy
  *
- * The plain text of a push is encrypted here and kept nowhere else, so it never touches the disk. What
- * is accepted can be sent: the subscription, the policy, the key, the size and the headers have been
- * checked; all else is refused with a sentence that names the member and what is accepted, and never
- * repeats a value that may be secret.
+ * The plain text of a push is encrypted here and kept nowhere else, so it never touches the disk.
+ * What is accepted can be sent: the subscription, the policy, the key, the size and the headers
+ * have been checked; all else is refused with a sentence that names the member and what is
+ * accepted, and never repeats a value that may be secret.
  */
 #ifndef LULL_SERVER_INTAKE_H
 #define LULL_SERVER_INTAKE_H
