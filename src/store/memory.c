@@ -150,12 +150,13 @@ static void settle_one(struct memory_world *world, struct store_settle *settle,
     }
 }
 
-static void cancel_one(struct memory_world *world, struct store_cancel *cancel)
+static void cancel_one(struct memory_world *world, struct store_cancel *cancel, int64_t now_ms)
 {
     struct memory_entry *entry = memory_world_find(world, cancel->id);
     cancel->ret_is_done = entry && entry->message->place == MESSAGE_WAITING;
     if (cancel->ret_is_done) {
-        die(world, entry, LULL_REASON_CANCELLED, 0, cancel->now_ms);
+        cancel->ret_service = entry->message->service;
+        die(world, entry, LULL_REASON_CANCELLED, 0, now_ms);
     }
 }
 
@@ -320,7 +321,7 @@ static int memory_apply(struct store *store, struct store_batch *batch, int64_t 
         settle_one(world, &batch->settles[i], &preparation.settled[i], now_ms);
     }
     for (size_t i = 0; i < batch->cancel_count; i++) {
-        cancel_one(world, &batch->cancels[i]);
+        cancel_one(world, &batch->cancels[i], now_ms);
     }
     for (size_t i = 0; i < batch->hold_count; i++) {
         hold_one(world, &batch->holds[i], now_ms);
