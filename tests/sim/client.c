@@ -96,12 +96,12 @@ void client_send(struct world *world, struct node *node)
 
 void client_repeat(struct world *world, struct node *node)
 {
-    size_t back = sooner_of((int64_t)world->letter_count, 100);
+    uint32_t back = (uint32_t)sooner_of((int64_t)world->letter_count, 100);
     if (back == 0) {
         return;
     }
     const struct letter *old =
-        &world->letters[world->letter_count - 1 - any_of(&world->random, (uint32_t)back)];
+        &world->letters[world->letter_count - 1 - any_of(&world->random, back)];
     if (!old->has_key) {
         return;
     }
@@ -119,12 +119,12 @@ void client_repeat(struct world *world, struct node *node)
 
 void client_cancel(struct world *world, struct node *node)
 {
-    size_t back = sooner_of((int64_t)world->letter_count, 40);
+    uint32_t back = (uint32_t)sooner_of((int64_t)world->letter_count, 40);
     if (back == 0) {
         return;
     }
     const struct letter *letter =
-        &world->letters[world->letter_count - 1 - any_of(&world->random, (uint32_t)back)];
+        &world->letters[world->letter_count - 1 - any_of(&world->random, back)];
     if (letter->is_acknowledged) {
         node_cancel(node, letter->id);
     } else if (any_of(&world->random, 10) == 0) {

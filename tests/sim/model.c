@@ -365,10 +365,10 @@ void model_after_step(struct model *model, uint32_t node, struct delivery *deliv
                       int64_t now_ms)
 {
     compare_stats(model);
-    if (error != LULL_OK) {
-        must(model->trace, error == STORE_ERR_DISK_FULL, "Q1", "a step ended with %s",
-             store_error_to_string(error));
-        return;
+    must(model->trace, error == LULL_OK || error == STORE_ERR_DISK_FULL, "Q1",
+         "a step ended with %s", store_error_to_string(error));
+    if (error != LULL_OK || delivery_wake_ms(delivery) <= now_ms) {
+        return; /* it goes on at once */
     }
     uint32_t in_flight = 0;
     for (size_t i = 0; i < model->flight_count; i++) {

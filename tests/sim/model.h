@@ -158,6 +158,7 @@ void model_on_service(struct model *model, uint32_t service, uint32_t number);
 void model_on_apply(struct model *model, uint32_t node, const struct store_batch *batch,
                     int64_t now_ms);
 void model_on_reclaim(struct model *model, int64_t now_ms, bool is_all, uint64_t count);
+void model_on_sweep(struct model *model, int64_t now_ms);
 void model_on_crash(struct model *model, uint32_t node);
 void model_on_drain(struct model *model, uint32_t node);
 void model_on_operator_pause(struct model *model, uint32_t node, uint32_t service,
@@ -201,7 +202,7 @@ uint32_t model_service_of(const struct model *model, uint32_t number); /* its in
 
 /* A put or lease of it was granted. */
 void model_grant(struct model *model, struct record *record, uint32_t node, uint64_t lease,
-                 int64_t lease_until_ms, int64_t now_ms);
+                 int64_t lease_until_ms, bool is_put, int64_t now_ms);
 void model_check_lease(struct model *model, uint32_t node, const struct store_lease *lease,
                        int64_t now_ms);
 

@@ -51,7 +51,8 @@ static void apply_settle(struct model *model, struct record *record,
 }
 
 /* What the answer asks for counts from this commit on, whoever has the message now. */
-static void require_waits(struct model *model, struct record *record, const struct flight *flight)
+static void require_waits(struct model *model, struct record *record, const struct flight *flight,
+                          int64_t now_ms)
 {
     const struct letter *letter = model_letter(model, record);
     if (!flight->has_answer) {
@@ -63,7 +64,7 @@ static void require_waits(struct model *model, struct record *record, const stru
     if (refusal.is_one && refusal.is_sender_wide) {
         struct model_service *service = &model->services[letter->service];
         service->paused_until_ms = later_of(service->paused_until_ms, until_ms);
-    } else if (refusal.is_one) {
+    } else if (refusal.is_one && until_ms > now_ms) {
         int64_t *hold_ms = &model->required_hold_ms[letter->target];
         *hold_ms = later_of(*hold_ms, until_ms);
     }
@@ -94,7 +95,7 @@ static void on_settle(struct model *model, uint32_t node, const struct store_set
                     : "",
                 is_ours ? "" : " stale");
     model_check_verdict(model, record, flight, settle, now_ms);
-    require_waits(model, record, flight);
+    require_waits(model, record, flight, now_ms);
     if (is_ours || settle->kind == STORE_DONE) {
         apply_settle(model, record, settle);
     }
@@ -115,8 +116,11 @@ static void on_cancel(struct model *model, const struct store_cancel *cancel)
     }
 }
 
-static void on_hold(struct model *model, const struct store_hold *hold)
+static void on_hold(struct model *model, const struct store_hold *hold, int64_t now_ms)
 {
+    if (hold->until_ms <= now_ms) { /* over already */
+        return;
+    }
     for (uint32_t i = 0; i < model->plan->target_count; i++) {
         if (model->plan->targets[i].hash != hold->target) {
             continue;
@@ -274,7 +278,7 @@ static void on_put(struct model *model, uint32_t node, const struct store_put *p
     if (put->ret_result == STORE_PUT_LEASED) {
         must(model->trace, put->is_lease_wanted, "Q2", "leased, and not wanted");
         model->totals.fast++;
-        model_grant(model, record, node, put->lease, put->lease_until_ms, now_ms);
+        model_grant(model, record, node, put->lease, put->lease_until_ms, true, now_ms);
     }
 }
 
@@ -336,7 +340,7 @@ void model_on_apply(struct model *model, uint32_t node, const struct store_batch
         on_cancel(model, &batch->cancels[i]);
     }
     for (size_t i = 0; i < batch->hold_count; i++) {
-        on_hold(model, &batch->holds[i]);
+        on_hold(model, &batch->holds[i], now_ms);
     }
     for (size_t i = 0; i < batch->gate_count; i++) {
         on_gate(model, node, &batch->gates[i]);
@@ -353,6 +357,24 @@ void model_on_apply(struct model *model, uint32_t node, const struct store_batch
     }
 }
 
+/* What is over is forgotten: also for a node whose clock is behind. */
+void model_on_sweep(struct model *model, int64_t now_ms)
+{
+    for (uint32_t i = 0; i < model->plan->target_count; i++) {
+        if (model->hold_ms[i] <= now_ms) {
+            model->hold_ms[i] = 0;
+        }
+        if (model->required_hold_ms[i] <= now_ms) {
+            model->required_hold_ms[i] = 0;
+        }
+    }
+    for (uint32_t i = 0; i < MODEL_KEYS; i++) {
+        if (model->keys[i].until_ms <= now_ms) {
+            model->keys[i].is_set = false;
+        }
+    }
+}
+
 void model_on_service(struct model *model, uint32_t service, uint32_t number)
 {
     struct model_service *kept = &model->services[service];
@@ -364,6 +386,10 @@ void model_on_service(struct model *model, uint32_t service, uint32_t number)
 void model_on_operator_pause(struct model *model, uint32_t node, uint32_t service,
                              int64_t until_ms)
 {
-    model->is_operator_pause_due[node][service] = true;
+    struct model_service *kept = &model->services[service];
+    model->is_operator_pause_due[node][service] = kept->gate.paused_until_ms != until_ms;
     model->operator_pause_ms[node][service] = until_ms;
+    if (kept->gate.paused_until_ms == until_ms) { /* as it is: nothing to write */
+        kept->paused_until_ms = until_ms;
+    }
 }

@@ -55,7 +55,8 @@ static void check_right_to_send(struct model *model, const struct record *record
          "%" PRIu64 " was sent after %" PRIu32 " attempts", record->id, record->attempts);
     must(trace, record->lost < model->plan->poison_after && !letter->is_garbled, "Q8",
          "%" PRIu64 " was sent and is poison", record->id);
-    must(trace, order->is_token_doubted == record->is_fresh_token_due, "C8",
+    must(trace,
+         order->is_token_doubted ? record->auth_retries > 0 : !record->is_fresh_token_due, "C8",
          "%" PRIu64 " was sent with%s a fresh token", record->id,
          order->is_token_doubted ? "" : "out");
     must(trace, record->unexcused == 0, "C12",

@@ -23,9 +23,10 @@ static void check_limits(struct model *model, uint32_t node, uint32_t service)
         const struct record *record = &model->records[model->live[i]];
         bool is_same = model_letter(model, record)->service == service;
         if (record->fate == FATE_LEASED) {
+            bool is_own = model_flight(model, node, record->id, record->lease);
             of_service += is_same;
-            of_node += record->node == node;
-            of_both += is_same && record->node == node;
+            of_node += is_own;
+            of_both += is_same && is_own;
         }
     }
     uint32_t gate_max = model->services[service].gate.in_flight_max;
@@ -88,7 +89,7 @@ static void check_order(struct model *model, const struct record *taken, int64_t
 }
 
 void model_grant(struct model *model, struct record *record, uint32_t node, uint64_t lease,
-                 int64_t lease_until_ms, int64_t now_ms)
+                 int64_t lease_until_ms, bool is_put, int64_t now_ms)
 {
     const struct letter *letter = model_letter(model, record);
     struct model_service *service = &model->services[letter->service];
@@ -107,13 +108,14 @@ void model_grant(struct model *model, struct record *record, uint32_t node, uint
          record->id);
     must(trace, lease_until_ms == now_ms + model->plan->lease_ms, "Q2", "a lease of %" PRId64,
          lease_until_ms - now_ms);
-    check_order(model, record, now_ms);
+    if (!is_put || model->plan->node_count == 1) { /* what others have put it cannot know at once */
+        check_order(model, record, now_ms);
+    }
     check_rate(model, letter->service, now_ms);
     model_set_fate(model, record, FATE_LEASED);
     record->lease = lease;
     record->lease_until_ms = lease_until_ms;
     record->node = node;
-    check_limits(model, node, letter->service);
     model->totals.leased++;
     if (model_flight(model, node, record->id, lease) || model->flight_count == MODEL_FLIGHTS) {
         trace_fail(trace, "Q2", "%" PRIu64 " was leased twice by one lease", record->id);
@@ -121,6 +123,7 @@ void model_grant(struct model *model, struct record *record, uint32_t node, uint
     }
     model->flights[model->flight_count++] = (struct flight){
         .id = record->id, .lease = lease, .node = node, .leased_ms = now_ms, .asked_ms = -1};
+    check_limits(model, node, letter->service);
 }
 
 /* Why it gave no more: it must be true, or messages wait for nothing. */
@@ -186,7 +189,7 @@ void model_check_lease(struct model *model, uint32_t node, const struct store_le
             trace_fail(model->trace, "Q2", "%" PRIu64 " is not of this service", message->id);
             return;
         }
-        model_grant(model, record, node, lease->lease, lease->lease_until_ms, now_ms);
+        model_grant(model, record, node, lease->lease, lease->lease_until_ms, false, now_ms);
         trace_event(model->trace, "node %" PRIu32 " leased %" PRIu64, node, record->id);
     }
     if (!model->trace->has_failed) {

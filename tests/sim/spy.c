@@ -84,7 +84,11 @@ static int spy_sweep(struct store *store, int64_t now_ms)
 {
     struct node *node = node_of(store);
     int error = meet_trouble(node);
-    return error == LULL_OK ? store_sweep(node->inner, now_ms) : error;
+    if (error == LULL_OK) {
+        error = store_sweep(node->inner, now_ms);
+        model_on_sweep(&node->world->model, now_ms);
+    }
+    return error;
 }
 
 static const char *spy_problem(const struct store *store)

@@ -29,11 +29,12 @@ void trace_event(struct trace *trace, const char *format, ...)
         return;
     }
     char *line = trace->lines[trace->count++ % TRACE_LINES];
-    int head = snprintf(line, TRACE_LINE_SIZE, "%10" PRId64 " ", trace->mono_ms);
+    char what[TRACE_LINE_SIZE - 24];
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(line + head, (size_t)(TRACE_LINE_SIZE - head), format, arguments);
+    (void)vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
+    (void)snprintf(line, TRACE_LINE_SIZE, "%10" PRId64 " %s", trace->mono_ms, what);
     trace->hash = hash_on(trace->hash, line, strlen(line) + 1);
     if (trace->is_verbose) {
         (void)puts(line);

@@ -15,6 +15,7 @@
 #define STEPS_AT_ONCE_MAX 1000
 #define AWAKE_MS 2        /* as late as a node of its own may wake */
 #define LOOK_MS 1500      /* ... and one that has to look what others have put */
+#define DISK_RETRY_MS 300 /* a disk that was full is tried again */
 #define PAUSE_MAX_MS 60000
 
 /* ---- the network ---- */
@@ -104,6 +105,7 @@ static void trouble(struct world *world, struct node *node)
         step_clock(world);
     } else if (chance(random, world->is_disk_full ? 100 : plan->full_disks)) {
         world->is_disk_full = !world->is_disk_full;
+        world->disk_freed_mono_ms = world->mono_ms;
         trace_event(&world->trace, "the disk is%s full", world->is_disk_full ? "" : " not");
     } else if (chance(random, plan->drains) && !node->is_draining) {
         node_drain(node);
@@ -182,7 +184,8 @@ static bool could_send(struct world *world, struct node *node)
 static void check_awake(struct world *world, int64_t next_mono_ms)
 {
     int64_t slack_ms = world->plan.node_count == 1 ? AWAKE_MS : LOOK_MS;
-    if (world->is_disk_full || next_mono_ms <= world->mono_ms + slack_ms) {
+    if (world->is_disk_full || next_mono_ms <= world->mono_ms + slack_ms ||
+        next_mono_ms <= world->disk_freed_mono_ms + DISK_RETRY_MS) {
         return;
     }
     for (uint32_t i = 0; i < world->plan.node_count; i++) {
@@ -274,6 +277,7 @@ static void heal(struct world *world)
     trace_event(&world->trace, "all trouble is over");
     world->is_healed = true;
     world->is_disk_full = false;
+    world->disk_freed_mono_ms = world->mono_ms;
     for (uint32_t i = 0; i < world->plan.node_count; i++) {
         struct node *node = &world->nodes[i];
         node->dies_in = 0;
@@ -333,6 +337,21 @@ static void end(struct world *world)
     free(world->letters);
 }
 
+static void print_plan(const struct plan *plan)
+{
+    (void)printf("nodes %" PRIu32 ", in flight %" PRIu32 " (of a service %" PRIu32 "), leases of %" PRIu32
+                 " for %" PRId64 " ms, poison after %" PRIu32 ", waiting %" PRIu64 "/%" PRIu64 "\n",
+                 plan->node_count, plan->in_flight_max, plan->in_flight_per_service_max,
+                 plan->lease_max, plan->lease_ms, plan->poison_after, plan->waiting_soft_max,
+                 plan->waiting_hard_max);
+    for (uint32_t i = 0; i < plan->service_count; i++) {
+        (void)printf("service %" PRIu32 " %s: %" PRIu64 "/1000 a second, burst %" PRIu32
+                     ", in flight %" PRIu32 "\n",
+                     i, plan->services[i].name, plan->services[i].gate.rate_milli_per_s,
+                     plan->services[i].gate.burst, plan->services[i].gate.in_flight_max);
+    }
+}
+
 static void sum_up(const struct world *world, uint64_t seed)
 {
     const struct model *model = &world->model;
@@ -365,6 +384,7 @@ struct world_result world_run(uint64_t seed, uint64_t steps, bool is_verbose, bo
         heal(world);
     }
     if (world->trace.has_failed) {
+        print_plan(&world->plan);
         trace_print_failure(&world->trace, seed);
     }
     if (is_summed_up) {

@@ -22,6 +22,7 @@ struct world {
     struct model model;
     struct store *disk;
     bool is_disk_full;
+    int64_t disk_freed_mono_ms;
     int64_t mono_ms;
     int64_t wall_ms;   /* as all machines have it */
     int64_t offset_ms; /* by which it is wrong: the services' clocks are right */
