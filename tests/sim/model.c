@@ -92,6 +92,13 @@ void model_set_fate(struct model *model, struct record *record, enum fate fate)
     }
 }
 
+/* By what the store was told; one that is over is none. */
+int64_t model_held_until_ms(const struct model *model, const struct record *record, int64_t now_ms)
+{
+    int64_t hold_ms = model->hold_ms[model_letter(model, record)->target];
+    return hold_ms > now_ms ? hold_ms : 0;
+}
+
 /* T1: what remains is never more than all, also where a clock has stepped back. */
 int64_t model_remaining_ms(const struct letter *letter, int64_t now_ms)
 {
@@ -248,8 +255,9 @@ void model_on_reclaim(struct model *model, int64_t now_ms, bool is_all, uint64_t
         }
         model_set_fate(model, record, FATE_WAITING);
         record->lost++;
-        record->due_ms = later_of(now_ms, model->hold_ms[model_letter(model, record)->target]);
+        record->due_ms = later_of(now_ms, model_held_until_ms(model, record, now_ms));
         record->checked = 0;
+        record->held_ms = model_held_until_ms(model, record, now_ms);
     }
     model->totals.lost += expected;
     must(model->trace, count == expected, "Q2", "%" PRIu64 " leases ended, not %" PRIu64, count,
@@ -294,8 +302,7 @@ static void compare_kept(struct model *model, struct record *record, const struc
     } else if (record->lost > 0 && kept->due_ms != record->due_ms) {
         /* after a lost lease it is due at once: not later than that, and not before its hold */
         must(trace,
-             kept->due_ms <= record->due_ms &&
-                 kept->due_ms >= model->hold_ms[letter->target],
+             kept->due_ms <= record->due_ms && kept->due_ms >= record->held_ms,
              "Q2", "%" PRIu64 " is due at %" PRId64 ", not %" PRId64, record->id, kept->due_ms,
              record->due_ms);
         record->due_ms = kept->due_ms;

@@ -62,6 +62,7 @@ struct record {
     uint32_t letter;
     enum fate fate;
     int64_t due_ms;
+    int64_t held_ms;       /* by its target, as its lease was lost */
     int64_t not_before_ms; /* what its own answers asked for (A3) */
     uint32_t attempts;
     uint32_t auth_retries;
@@ -197,6 +198,7 @@ void model_end_flight(struct model *model, struct flight *flight);
 void model_set_fate(struct model *model, struct record *record, enum fate fate);
 void model_compare(struct model *model, struct record *record);
 bool model_is_expired(const struct letter *letter, uint32_t attempts, int64_t now_ms);
+int64_t model_held_until_ms(const struct model *model, const struct record *record, int64_t now_ms);
 int64_t model_remaining_ms(const struct letter *letter, int64_t now_ms);
 uint32_t model_service_of(const struct model *model, uint32_t number); /* its index */
 

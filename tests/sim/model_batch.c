@@ -27,7 +27,7 @@ static void deliver(struct model *model, struct record *record)
 }
 
 static void apply_settle(struct model *model, struct record *record,
-                         const struct store_settle *settle)
+                         const struct store_settle *settle, int64_t now_ms)
 {
     const struct message *message = settle->message;
     switch (settle->kind) {
@@ -37,7 +37,7 @@ static void apply_settle(struct model *model, struct record *record,
     case STORE_RETRY:
         model->totals.retries++;
         record->due_ms =
-            later_of(message->due_ms, model->hold_ms[model_letter(model, record)->target]);
+            later_of(message->due_ms, model_held_until_ms(model, record, now_ms));
         model_set_fate(model, record, FATE_WAITING);
         break;
     case STORE_DIE:
@@ -100,7 +100,7 @@ static void on_settle(struct model *model, uint32_t node, const struct store_set
     model_check_verdict(model, record, flight, settle, now_ms);
     require_waits(model, record, flight, now_ms);
     if (is_ours || settle->kind == STORE_DONE) {
-        apply_settle(model, record, settle);
+        apply_settle(model, record, settle, now_ms);
     }
     model_end_flight(model, flight);
 }
@@ -270,7 +270,7 @@ static void on_put(struct model *model, uint32_t node, const struct store_put *p
         return;
     }
     model->totals.accepted++;
-    record->due_ms = later_of(letter->due_ms, model->hold_ms[letter->target]);
+    record->due_ms = later_of(letter->due_ms, model_held_until_ms(model, record, now_ms));
     trace_event(model->trace, "node %" PRIu32 " put letter %" PRIu32 " as %" PRIu64 " due %" PRId64
                 "%s", node, letter->number, record->id, record->due_ms,
                 put->ret_result == STORE_PUT_LEASED ? " leased" : "");

@@ -113,6 +113,7 @@ void model_grant(struct model *model, struct record *record, uint32_t node, uint
     }
     check_rate(model, letter->service, now_ms);
     model_set_fate(model, record, FATE_LEASED);
+    record->not_before_ms = 0; /* it was kept */
     record->lease = lease;
     record->lease_until_ms = lease_until_ms;
     record->node = node;

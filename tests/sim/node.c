@@ -169,7 +169,8 @@ static void host_on_settled(void *userdata, const struct message *message,
         return;
     }
     const struct record *record = model_find(&node->world->model, message->id);
-    bool is_there = record && ((order->kind == ENGINE_DONE && record->fate == FATE_DELIVERED) ||
+    bool has_left = record && (record->fate == FATE_DELIVERED || record->fate == FATE_REPLACED);
+    bool is_there = record && ((order->kind == ENGINE_DONE && has_left) ||
                                (order->kind == ENGINE_DIE && record->fate == FATE_DEAD) ||
                                order->kind == ENGINE_RETRY);
     must(&node->world->trace, is_there, "Q1", "%" PRIu64 " is said to be settled, and is not",
