@@ -468,6 +468,7 @@ static void follow_leases(struct delivery *delivery, const struct store_batch *b
 {
     for (size_t i = 0; i < batch->lease_count; i++) {
         const struct store_lease *lease = &batch->leases[i];
+        services_note(&delivery->services, lease);
         bool is_all = lease->ret_count < lease->max && lease->ret_stop == GATE_OPEN;
         engine_on_leased(delivery->engine, lease->service, lease->max, lease->ret_count, !is_all,
                          lease->ret_count == lease->max ? now_ms : lease->ret_until_ms, now_ms);

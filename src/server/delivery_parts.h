@@ -39,9 +39,12 @@ void batch_room_clean_up(struct batch_room *room);
 /* What is known of a service here, and what its gate is to become. */
 struct service_gate {
     uint32_t number;
+    char name[256];
     struct gate gate; /* as the store has it */
     struct gate wanted;
-    bool is_wanted; /* there is a change to be made */
+    bool is_wanted;           /* there is a change to be made */
+    enum gate_stop last_stop; /* of its last lease, until: */
+    int64_t last_until_ms;
     struct service_gate *next_wanted;
 };
 
@@ -99,5 +102,8 @@ bool services_has_wish(const struct service_gates *services);
 /* The changes that are wanted, up to max; and, when they are in the store, what follows. */
 size_t services_gather(struct service_gates *services, struct store_set_gate *gates, size_t max);
 void services_follow(struct delivery *delivery, const struct store_batch *batch, int64_t now_ms);
+
+/* What the last lease came to. */
+void services_note(struct service_gates *services, const struct store_lease *lease);
 
 #endif
