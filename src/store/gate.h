@@ -28,15 +28,15 @@ struct gate_use {
     uint32_t in_flight;
 };
 
-enum gate_stop { /* why it let no more through */
-    GATE_OPEN,   /* it did not stop anybody */
-    GATE_PAUSED,
-    GATE_RATE,
-    GATE_FULL, /* in_flight_max: wait for a settle */
+enum gate_stop {            /* why it let no more through */
+                 GATE_OPEN, /* it did not stop anybody */
+                 GATE_PAUSED,
+                 GATE_RATE,
+                 GATE_FULL, /* in_flight_max: wait for a settle */
 };
 
-/* How many of `wanted` may pass now, and takes them. If not all: *ret_stop says why, and *ret_until_ms
- * when to ask again; LULL_NEVER for GATE_FULL. */
+/* How many of `wanted` may pass now, and takes them. If not all: *ret_stop says why, and
+ * *ret_until_ms when to ask again; LULL_NEVER for GATE_FULL. */
 uint32_t gate_pass(const struct gate *gate, struct gate_use *use, int64_t now_ms, uint32_t wanted,
                    enum gate_stop *ret_stop, int64_t *ret_until_ms);
 

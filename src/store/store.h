@@ -1,10 +1,10 @@
 /*
  * store - where messages are safe: one table of functions, and a file for each backend.
  *
- * Everything that changes goes through one verb, store_apply, which takes a whole batch and does all
- * of it or nothing (Q3): that is the group commit, one transaction in SQLite, one script in Redis.
- * When it has returned LULL_OK, what it did survives a kill -9 and, where the batch asked for it, a
- * power loss (Q1).
+ * Everything that changes goes through one verb, store_apply, which takes a whole batch and does
+ * all of it or nothing (Q3): that is the group commit, one transaction in SQLite, one script in
+ * Redis. When it has returned LULL_OK, what it did survives a kill -9 and, where the batch asked
+ * for it, a power loss (Q1).
  *
  *   store_X_open -> { store_service ... store_apply ... store_find, store_list, store_stats ... }
  *                -> store_close
@@ -145,8 +145,8 @@ struct store_stats {
 };
 
 struct store_filter {
-    uint64_t after;  /* ids from there on, in their order: newest first, below it; 0: the newest */
-    bool has_place;  /* only those that are there: */
+    uint64_t after; /* ids from there on, in their order: newest first, below it; 0: the newest */
+    bool has_place; /* only those that are there: */
     enum message_place place;
     uint32_t service; /* 0: any */
     uint32_t limit;   /* of what is found */
@@ -157,8 +157,8 @@ struct store;
 
 /* ---- the verbs ---- */
 
-/* LULL_OK, LULL_ERR_MEMORY, STORE_ERR_DISK_FULL or STORE_ERR_BROKEN. If it is not LULL_OK nothing has
- * been done, and a later call may be made with the same batch; of a batch that was cut off by a
+/* LULL_OK, LULL_ERR_MEMORY, STORE_ERR_DISK_FULL or STORE_ERR_BROKEN. If it is not LULL_OK nothing
+ * has been done, and a later call may be made with the same batch; of a batch that was cut off by a
  * crash, all was done or nothing. */
 int store_apply(struct store *store, struct store_batch *batch, int64_t now_ms);
 
@@ -205,7 +205,8 @@ struct store_opening {
 };
 
 /* One file beside which others of the same name grow; made if it is not there. STORE_ERR_BUSY,
- * STORE_ERR_FOREIGN, STORE_ERR_BROKEN, STORE_ERR_DISK_FULL, LULL_ERR_MEMORY. opening may be NULL. */
+ * STORE_ERR_FOREIGN, STORE_ERR_BROKEN, STORE_ERR_DISK_FULL, LULL_ERR_MEMORY. opening may be NULL.
+ */
 int store_sqlite_open(struct store **ret_store, const char *path, struct store_opening *opening);
 
 /* Nothing is kept. For tests and simulation; several nodes share it by store_memory_join. */
