@@ -128,15 +128,12 @@ static int set_field(struct lull_policy *policy, const struct policy_field *fiel
             number = LULL_NEVER;
             break;
         }
-        expected = number_duration(value.text, &number)
-                       ? NULL
-                       : "must be none or " NUMBER_DURATION_FORM;
+        expected =
+            number_duration(value.text, &number) ? NULL : "must be none or " NUMBER_DURATION_FORM;
         break;
     case POLICY_DURATION:
     default:
-        expected = number_duration(value.text, &number)
-                       ? NULL
-                       : "must be " NUMBER_DURATION_FORM;
+        expected = number_duration(value.text, &number) ? NULL : "must be " NUMBER_DURATION_FORM;
         break;
     }
     if (expected) {
@@ -421,8 +418,8 @@ bool policy_text_name(const char *text, size_t length, struct text *ret_name, si
 {
     struct word word = {0};
     size_t at = 0;
-    bool is_name = next_word(text, length, &at, &word) &&
-                   !memchr(word.text.data, '=', word.text.length);
+    bool is_name =
+        next_word(text, length, &at, &word) && !memchr(word.text.data, '=', word.text.length);
     if (is_name) {
         *ret_name = word.text;
         *ret_end = at;
@@ -454,10 +451,10 @@ int lull_policy_parse(struct lull_policy *ret_policy, const char *text, size_t l
     struct lull_policy policy;
     struct text name = {0};
     size_t at = 0;
-    int error = policy_text_name(text, length, &name, &at)
-                    ? start_from_name(&policy, (struct word){name, (size_t)(name.data - text)},
-                                      ret_error)
-                    : lull_policy_named(&policy, "delivery");
+    int error =
+        policy_text_name(text, length, &name, &at)
+            ? start_from_name(&policy, (struct word){name, (size_t)(name.data - text)}, ret_error)
+            : lull_policy_named(&policy, "delivery");
     if (error == LULL_OK) {
         error = policy_text_change(&policy, text, length, at, ret_error);
     }

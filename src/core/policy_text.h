@@ -1,4 +1,5 @@
-/* policy_text - the parts of lull_policy_parse, for a caller that has policies of its own by name. */
+/* policy_text - the parts of lull_policy_parse, for a caller that has policies of its own by name.
+ */
 #ifndef LULL_CORE_POLICY_TEXT_H
 #define LULL_CORE_POLICY_TEXT_H
 
