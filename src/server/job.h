@@ -84,7 +84,8 @@ struct job_list {
     struct job job;
     struct store_filter filter; /* service is set by service_name, if that is not "" */
     char service_name[256];
-    struct message **list; /* room for filter.limit; copies, the asker's */
+    struct message **list;  /* room for filter.limit; copies, the asker's */
+    struct job_gate *gates; /* room for as many: of the service of each */
     size_t count;
     uint64_t after;
     int error;
