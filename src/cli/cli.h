@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum cli_exit {
     CLI_OK = 0,
@@ -22,8 +23,9 @@ struct lull_policy;
 
 struct cli_command {
     const char *name;
-    const char *summary; /* a line for `lull --help` */
-    const char *help;    /* all of `lull help NAME` */
+    const char *summary;           /* a line for `lull --help` */
+    const char *help;              /* all of `lull help NAME` ... */
+    void (*print_more)(FILE *out); /* ... but what a table has; NULL: nothing */
     int (*run)(int argc, char **argv);
 };
 
@@ -32,6 +34,7 @@ extern const struct cli_command cli_fetch;
 extern const struct cli_command cli_keys;
 extern const struct cli_command cli_mock;
 extern const struct cli_command cli_send;
+extern const struct cli_command cli_serve;
 
 /* Prints "lull COMMAND: MESSAGE" and where to find help, on stderr. Returns CLI_USAGE. The message
  * must not repeat an endpoint, a key or a body. */
