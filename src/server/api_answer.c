@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "api_request.h"
@@ -20,8 +21,8 @@ enum MHD_Result answer(struct request *request, unsigned status, struct MHD_Resp
     if (!response) {
         return MHD_NO; /* closes the connection: there is no memory to say anything */
     }
-    bool is_complete = add(response, "X-Request-Id", request->id) &&
-                       add(response, "Cache-Control", "no-store");
+    bool is_complete =
+        add(response, "X-Request-Id", request->id) && add(response, "Cache-Control", "no-store");
     if (is_complete && atomic_load(&request->api->is_closing)) {
         is_complete = add(response, "Connection", "close");
     }
@@ -113,14 +114,13 @@ enum MHD_Result answer_and_hang_up(struct request *request, const struct problem
     char text[PROBLEM_TEXT_SIZE + 512];
     unsigned status = problem_status(problem->kind);
     size_t body_length = problem_write(problem, request->id, body);
-    int length = snprintf(text, sizeof text,
-                          "HTTP/1.1 %u %s\r\nContent-Type: " PROBLEM_TYPE
-                          "\r\nContent-Length: %zu\r\nX-Request-Id: %s\r\n"
-                          "Cache-Control: no-store\r\nConnection: close\r\n%s\r\n%s",
-                          status, MHD_get_reason_phrase_for(status), body_length, request->id,
-                          problem->kind == PROBLEM_UNAUTHORIZED ? "WWW-Authenticate: Bearer\r\n"
-                                                                : "",
-                          body);
+    int length =
+        snprintf(text, sizeof text,
+                 "HTTP/1.1 %u %s\r\nContent-Type: " PROBLEM_TYPE
+                 "\r\nContent-Length: %zu\r\nX-Request-Id: %s\r\n"
+                 "Cache-Control: no-store\r\nConnection: close\r\n%s\r\n%s",
+                 status, MHD_get_reason_phrase_for(status), body_length, request->id,
+                 problem->kind == PROBLEM_UNAUTHORIZED ? "WWW-Authenticate: Bearer\r\n" : "", body);
     /* If it does not go out at once, the client is not reading either. */
     (void)send(info->connect_fd, text, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT);
     (void)shutdown(info->connect_fd, SHUT_WR);

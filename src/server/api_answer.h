@@ -29,8 +29,8 @@ enum MHD_Result answer_json(struct request *request, unsigned status, json_t *js
 /* With the headers that its kind asks for. */
 enum MHD_Result answer_problem(struct request *request, const struct problem *problem);
 
-/* In the middle of a body, where libmicrohttpd can answer no more: written to the socket, and then the
- * connection ends. */
+/* In the middle of a body, where libmicrohttpd can answer no more: written to the socket, and then
+ * the connection ends. */
 enum MHD_Result answer_and_hang_up(struct request *request, const struct problem *problem);
 
 #endif

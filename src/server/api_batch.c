@@ -1,8 +1,8 @@
 /*
  * api_batch - POST /v1/messages/batch: a message a line, read as it streams in, each a job at once.
  *
- * Nothing of a batch is kept but the line that is being read and 16 bytes of each result, so that it
- * may be far larger than the memory. Where the engine's thread is slower than the client, the
+ * Nothing of a batch is kept but the line that is being read and 16 bytes of each result, so that
+ * it may be far larger than the memory. Where the engine's thread is slower than the client, the
  * connection is suspended until it has caught up: the client's TCP feels it.
  *
  * SPDX-License-Identifier: MIT
@@ -132,8 +132,8 @@ static struct job_put *take_in(struct request *request, struct batch_result *res
     char warning[INTAKE_WARNING_SIZE];
     struct intake_problem why = {0};
     struct job_put *put = NULL;
-    int error = intake ? intake_read(intake, text, length, &call, &put, warning, &why)
-                       : LULL_ERR_MEMORY;
+    int error =
+        intake ? intake_read(intake, text, length, &call, &put, warning, &why) : LULL_ERR_MEMORY;
     if (error == LULL_ERR_MEMORY) {
         refuse_line(state, result, PROBLEM_INTERNAL, "there is no memory");
         return NULL;
@@ -183,8 +183,9 @@ static bool is_blank(const char *text, size_t length)
 static void stop_reading(struct batch_state *state, struct batch_result *result)
 {
     state->is_over = true;
-    refuse_line(state, result, PROBLEM_TOO_LARGE,
-                "there is far more than a batch may have: neither this line nor any after it was read");
+    refuse_line(
+        state, result, PROBLEM_TOO_LARGE,
+        "there is far more than a batch may have: neither this line nor any after it was read");
 }
 
 /* One whole line, without its end; text NULL: it was too long to be kept. */
@@ -196,8 +197,7 @@ static void take_line(struct request *request, const char *text, size_t length)
     if (text && is_blank(text, length)) {
         return;
     }
-    struct batch_result *result =
-        batch_results_add(state->results, state->line, &request->waiter);
+    struct batch_result *result = batch_results_add(state->results, state->line, &request->waiter);
     if (!result) {
         state->is_over = true; /* the client sees that results are missing */
         return;
@@ -221,7 +221,8 @@ static void take_line(struct request *request, const char *text, size_t length)
 static void keep(struct request *request, const char *data, size_t length)
 {
     struct batch_state *state = request->state;
-    if (state->is_too_long || length > config_of(request)->limits.body_max - state->partial_length) {
+    if (state->is_too_long ||
+        length > config_of(request)->limits.body_max - state->partial_length) {
         state->is_too_long = true;
         state->partial_length = 0;
         return;
@@ -283,7 +284,7 @@ static bool has_room(struct request *request, size_t length)
     return state->bytes - max <= EXCESS_MAX;
 }
 
-static size_t read(struct request *request, const char *data, size_t length)
+static size_t read_body(struct request *request, const char *data, size_t length)
 {
     struct batch_state *state = request->state;
     struct intake *intake = api_intake(request->api);
@@ -368,7 +369,7 @@ static void clean_up(struct request *request)
 const struct api_action api_batch = {
     .takes_body = true,
     .begin = begin,
-    .read = read,
+    .read = read_body,
     .finish = finish,
     .resume = resume,
     .clean_up = clean_up,

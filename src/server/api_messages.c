@@ -58,7 +58,7 @@ static bool begin(struct request *request)
     return state->text || refuse_memory(request);
 }
 
-static size_t read(struct request *request, const char *data, size_t length)
+static size_t read_body(struct request *request, const char *data, size_t length)
 {
     struct put_state *state = request->state;
     if (length > request->api->config.config->limits.body_max - state->length) {
@@ -115,17 +115,17 @@ static enum MHD_Result finish(struct request *request)
     return request_run(request, &state->put->job);
 }
 
-/* No json_dumps: this is the way of each message. The warning is ours, and has nothing to escape but
- * what json_text_write does. */
+/* No json_dumps: this is the way of each message. The warning is ours, and has nothing to escape
+ * but what json_text_write does. */
 static size_t write_accepted(const struct put_result *result, const char *warning, char *to)
 {
     char id[MESSAGE_ID_TEXT_SIZE];
     message_id_write(result->id, id);
     size_t length = (size_t)sprintf(to, "{\"id\":\"%s\"", id);
     if (!result->is_replayed) {
-        length += (size_t)sprintf(to + length, ",\"state\":\"%s\"",
-                                  message_place_to_string(result->is_leased ? MESSAGE_LEASED
-                                                                            : MESSAGE_WAITING));
+        length += (size_t)sprintf(
+            to + length, ",\"state\":\"%s\"",
+            message_place_to_string(result->is_leased ? MESSAGE_LEASED : MESSAGE_WAITING));
     }
     if (result->replaced) {
         message_id_write(result->replaced, id);
@@ -185,7 +185,7 @@ static void clean_up(struct request *request)
 const struct api_action api_put = {
     .takes_body = true,
     .begin = begin,
-    .read = read,
+    .read = read_body,
     .finish = finish,
     .resume = resume,
     .clean_up = clean_up,

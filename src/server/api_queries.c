@@ -61,8 +61,9 @@ static enum MHD_Result show_resume(struct request *request)
     }
     switch (find->found) {
     case JOB_FOUND:
-        return answer_json(request, MHD_HTTP_OK,
-                           message_json(find->message, &find->gate, api_now_ms(request->api), true));
+        return answer_json(
+            request, MHD_HTTP_OK,
+            message_json(find->message, &find->gate, api_now_ms(request->api), true));
     case JOB_DEPARTED:
         return answer_json(request, MHD_HTTP_OK, message_json_departed(&find->departed));
     case JOB_GONE:

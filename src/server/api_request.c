@@ -95,7 +95,7 @@ static bool has_no_query(struct request *request)
 }
 
 /* Finds what is asked for, and says why it is not done if it is not. */
-static bool accept(struct request *request, const char *method, const char *path)
+static bool is_accepted(struct request *request, const char *method, const char *path)
 {
     int error = route_parse(method, path, &request->route);
     if (!is_authorized(request)) {
@@ -167,7 +167,7 @@ struct request *request_new(struct api *api, struct MHD_Connection *connection)
 
 enum MHD_Result request_begin(struct request *request, const char *method, const char *path)
 {
-    if (accept(request, method, path) || !has_body(request)) {
+    if (is_accepted(request, method, path) || !has_body(request)) {
         return MHD_YES; /* libmicrohttpd calls again, with the body or its end */
     }
     uint64_t length = request_body_length(request);

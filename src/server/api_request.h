@@ -5,8 +5,8 @@
  *         -> [suspended while jobs are under way] -> resume (they are done) -> clean_up
  *
  * A request that is refused still has its body read and thrown away, if it is not long: the client
- * sees the answer then, and the connection can go on. Where it is long the answer comes at once, and
- * the connection ends.
+ * sees the answer then, and the connection can go on. Where it is long the answer comes at once,
+ * and the connection ends.
  */
 #ifndef LULL_SERVER_API_REQUEST_H
 #define LULL_SERVER_API_REQUEST_H

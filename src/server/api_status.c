@@ -1,5 +1,5 @@
-/* api_status - how the server is: for people, for load balancers, for Prometheus; and what it can do.
- * SPDX-License-Identifier: MIT */
+/* api_status - how the server is: for people, for load balancers, for Prometheus; and what it can
+ * do. SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,8 +17,7 @@
 static bool status_begin(struct request *request)
 {
     request->state = calloc(1, sizeof(struct job_status));
-    return request->state ||
-           request_refuse(request, PROBLEM_INTERNAL, 0, "there is no memory");
+    return request->state || request_refuse(request, PROBLEM_INTERNAL, 0, "there is no memory");
 }
 
 static enum MHD_Result status_finish(struct request *request)
@@ -35,8 +34,8 @@ static json_t *number(uint64_t value)
 
 static json_t *queue_json(const struct job_status *status)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:f}", "waiting", number(status->store.waiting), "leased",
-                     number(status->store.leased), "dead", number(status->store.dead),
+    return json_pack("{s:o, s:o, s:o, s:o, s:f}", "waiting", number(status->store.waiting),
+                     "leased", number(status->store.leased), "dead", number(status->store.dead),
                      "oldest_due_at", message_json_time(status->store.oldest_due_ms),
                      "leaving_per_s", (double)status->engine.leaving_milli_per_s / 1000);
 }
@@ -71,11 +70,11 @@ static json_t *services_json(const struct job_gate *gates, size_t count)
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++) {
         bool has_end = gates[i].stop != GATE_OPEN && gates[i].stop != GATE_FULL;
-        json_t *service = json_pack(
-            "{s:s, s:o, s:o, s:s, s:o}", "name", gates[i].service, "waiting",
-            number(gates[i].waiting), "leased", number(gates[i].leased), "stop",
-            gate_stop_to_string(gates[i].stop), "until",
-            message_json_time(has_end ? gates[i].until_ms : LULL_NEVER));
+        json_t *service =
+            json_pack("{s:s, s:o, s:o, s:s, s:o}", "name", gates[i].service, "waiting",
+                      number(gates[i].waiting), "leased", number(gates[i].leased), "stop",
+                      gate_stop_to_string(gates[i].stop), "until",
+                      message_json_time(has_end ? gates[i].until_ms : LULL_NEVER));
         if (json_array_append_new(list, service)) {
             json_decref(list);
             return NULL;
@@ -92,13 +91,12 @@ static enum MHD_Result status_resume(struct request *request)
         return answer_problem(request, &request->problem);
     }
     int64_t up_ms = api_now_ms(request->api) - status->started_ms;
-    json_t *json =
-        json_pack("{s:s, s:o, s:o, s:b, s:b, s:o, s:o, s:o}", "version", lull_version(), "started_at",
-                  message_json_time(status->started_ms), "uptime_s",
-                  json_integer(up_ms > 0 ? up_ms / 1000 : 0), "draining", status->is_draining,
-                  "disk_full", status->is_disk_full, "queue", queue_json(status), "totals",
-                  totals_json(&status->totals), "services",
-                  services_json(status->services, status->service_count));
+    json_t *json = json_pack("{s:s, s:o, s:o, s:b, s:b, s:o, s:o, s:o}", "version", lull_version(),
+                             "started_at", message_json_time(status->started_ms), "uptime_s",
+                             json_integer(up_ms > 0 ? up_ms / 1000 : 0), "draining",
+                             status->is_draining, "disk_full", status->is_disk_full, "queue",
+                             queue_json(status), "totals", totals_json(&status->totals), "services",
+                             services_json(status->services, status->service_count));
     return answer_json(request, MHD_HTTP_OK, json);
 }
 

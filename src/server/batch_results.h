@@ -1,6 +1,6 @@
 /*
- * batch_results - what became of each line of a batch, remembered in 16 bytes, and written out as it
- * is read.
+ * batch_results - what became of each line of a batch, remembered in 16 bytes, and written out as
+ * it is read.
  *
  *   batch_results_new -> batch_results_add ... (each is set later) -> batch_results_write ...
  *                     -> batch_results_free
@@ -18,7 +18,7 @@
 
 struct waiter;
 
-enum batch_state {
+enum batch_outcome {
     BATCH_UNDER_WAY,
     BATCH_WAITING,
     BATCH_LEASED,
@@ -33,12 +33,12 @@ struct batch_result {
         const char *text; /* PROBLEM: what follows the line's number */
     };
     uint32_t line; /* from 1 */
-    uint8_t state; /* enum batch_state */
+    uint8_t state; /* enum batch_outcome */
 };
 
 struct batch_results;
 
-struct batch_results *batch_results_new(void); /* NULL: no memory */
+struct batch_results *batch_results_new(void);          /* NULL: no memory */
 void batch_results_free(struct batch_results *results); /* NULL is fine */
 
 /* One more, UNDER_WAY. NULL: no memory. */

@@ -12,8 +12,8 @@
 #include "time_text.h"
 #include "why_waiting.h"
 
-/* The value is taken over. jansson refuses one that is NULL, and an object that is: so what there was
- * no memory for is found here. */
+/* The value is taken over. jansson refuses one that is NULL, and an object that is: so what there
+ * was no memory for is found here. */
 static bool set(json_t *object, const char *name, json_t *value)
 {
     return json_object_set_new(object, name, value) == 0;
@@ -158,8 +158,7 @@ json_t *message_json_departed(const struct departed *departed)
         set(json, "id", message_json_id(departed->id)) &&
         set(json, "state", json_string(departed->is_replaced ? "replaced" : "delivered")) &&
         set(json, "attempts_made", json_integer(departed->attempts)) &&
-        (departed->is_replaced ||
-         set(json, "delivered_at", message_json_time(departed->at_ms))) &&
+        (departed->is_replaced || set(json, "delivered_at", message_json_time(departed->at_ms))) &&
         (departed->is_replaced || !departed->status ||
          set(json, "status", json_integer(departed->status))) &&
         (!departed->is_replaced ||

@@ -18,7 +18,7 @@ json_t *message_json(const struct message *message, const struct job_gate *gate,
 json_t *message_json_departed(const struct departed *departed);
 json_t *message_json_gone_by(uint64_t id);
 
-json_t *message_json_time(int64_t ms);     /* LULL_NEVER: null */
+json_t *message_json_time(int64_t ms); /* LULL_NEVER: null */
 json_t *message_json_id(uint64_t id);
 
 #endif

@@ -22,8 +22,7 @@ static const struct row rows[PROBLEM_KINDS] = {
     [PROBLEM_TOO_LARGE] = {413, "too-large", "There is more than is accepted"},
     [PROBLEM_UNSUPPORTED_MEDIA_TYPE] = {415, "unsupported-media-type",
                                         "Not a media type that is read here"},
-    [PROBLEM_KEY_REUSED] = {422, "key-reused",
-                            "This idempotency key was used for another request"},
+    [PROBLEM_KEY_REUSED] = {422, "key-reused", "This idempotency key was used for another request"},
     [PROBLEM_QUEUE_FULL] = {429, "queue-full", "Too many messages wait"},
     [PROBLEM_INTERNAL] = {500, "internal", "The fault is ours"},
     [PROBLEM_UNAVAILABLE] = {503, "unavailable", "Nothing can be accepted now"},
@@ -90,8 +89,8 @@ static size_t append_members(const struct problem *problem, char *text, size_t l
 size_t problem_write(const struct problem *problem, const char *request_id,
                      char ret_text[PROBLEM_TEXT_SIZE])
 {
-    size_t length = (size_t)sprintf(ret_text, "{\"type\":\"urn:lull:problem:%s\",",
-                                    rows[problem->kind].word);
+    size_t length =
+        (size_t)sprintf(ret_text, "{\"type\":\"urn:lull:problem:%s\",", rows[problem->kind].word);
     length = append_members(problem, ret_text, length);
     length += (size_t)sprintf(ret_text + length, ",\"request_id\":\"%s\"}", request_id);
     return length;
@@ -102,8 +101,8 @@ size_t problem_write_result(const struct problem *problem, char ret_text[PROBLEM
     size_t length = append(ret_text, 0, ",");
     length = append_members(problem, ret_text, length);
     if (problem->retry_after_s > 0) {
-        length += (size_t)sprintf(ret_text + length, ",\"retry_after\":%" PRIu32,
-                                  problem->retry_after_s);
+        length +=
+            (size_t)sprintf(ret_text + length, ",\"retry_after\":%" PRIu32, problem->retry_after_s);
     }
     return append(ret_text, length, "}");
 }

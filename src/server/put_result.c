@@ -19,8 +19,7 @@ void put_result_error(int error, struct problem *ret_problem)
         problem_set(ret_problem, PROBLEM_UNAVAILABLE, 60, "the store is broken; see the log");
         break;
     default:
-        problem_set(ret_problem, PROBLEM_INTERNAL, 0,
-                    "it could not be done; the log may say more");
+        problem_set(ret_problem, PROBLEM_INTERNAL, 0, "it could not be done; the log may say more");
         break;
     }
 }
@@ -42,8 +41,8 @@ bool put_result_of(const struct job_put *put, struct put_result *ret_result,
         .id = done->ret_id,
         .replaced = done->ret_replaced,
         .is_leased = done->ret_result == STORE_PUT_LEASED,
-        .is_replayed = done->ret_result == STORE_PUT_REPEATED ||
-                       done->ret_result == STORE_PUT_UNDER_WAY,
+        .is_replayed =
+            done->ret_result == STORE_PUT_REPEATED || done->ret_result == STORE_PUT_UNDER_WAY,
     };
     return true;
 }

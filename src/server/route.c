@@ -9,7 +9,8 @@
 
 #define MESSAGES "/v1/messages"
 
-/* So many are looked at for a page: a filter that fits few must not take the engine's thread for long. */
+/* So many are looked at for a page: a filter that fits few must not take the engine's thread for
+ * long. */
 #define SCAN_MAX 10000
 
 struct row {
@@ -148,7 +149,8 @@ struct parameter {
 static const struct parameter parameters[] = {
     {"state", read_state,
      "state is one of waiting, leased and dead: what was delivered has left the queue"},
-    {"service", read_service, "service is a push service's name (fcm, mozilla, apple, wns) or a host"},
+    {"service", read_service,
+     "service is a push service's name (fcm, mozilla, apple, wns) or a host"},
     {"limit", read_limit, "limit is a number from 1 to 1000"},
     {"cursor", read_cursor, "cursor is the `next` of an earlier page, unchanged"},
 };

@@ -1,5 +1,6 @@
 /*
- * route - what a request asks for: its method and path, its query, and what else of its head is read.
+ * route - what a request asks for: its method and path, its query, and what else of its head is
+ * read.
  *
  * Pure: texts in, numbers out, so that a fuzzer can be the client.
  */
@@ -54,8 +55,8 @@ void route_query_init(struct route_query *query);
 bool route_query_add(struct route_query *query, const char *name, const char *value,
                      struct problem *ret_problem);
 
-/* Is this Content-Type that media type, which is in lower case? Its parameters are looked at only as
- * far as a charset must be UTF-8. NULL is none. */
+/* Is this Content-Type that media type, which is in lower case? Its parameters are looked at only
+ * as far as a charset must be UTF-8. NULL is none. */
 bool route_is_media_type(const char *content_type, const char *media_type);
 
 /* May a caller's request id be given back? 1 to 64 of [A-Za-z0-9._-]. NULL may not. */

@@ -33,8 +33,8 @@ void waiting_clean_up(struct waiting *waiting)
 
 void waiter_init(struct waiter *waiter, struct waiting *waiting, struct MHD_Connection *connection)
 {
-    *waiter = (struct waiter){
-        .waiting = waiting, .connection = connection, .done_end = &waiter->done};
+    *waiter =
+        (struct waiter){.waiting = waiting, .connection = connection, .done_end = &waiter->done};
 }
 
 bool waiter_submit(struct waiter *waiter, struct job *job)

@@ -8,8 +8,8 @@
  * api, not one for each waiter, so that done can let go of a waiter that is freed the next moment.
  *
  * The connection is suspended under that lock, and only if there is something to wait for: so every
- * suspend is followed by exactly one resume, and never the other way round. A suspended connection is
- * not looked at by libmicrohttpd, so that it cannot go away before it is resumed.
+ * suspend is followed by exactly one resume, and never the other way round. A suspended connection
+ * is not looked at by libmicrohttpd, so that it cannot go away before it is resumed.
  */
 #ifndef LULL_SERVER_WAITER_H
 #define LULL_SERVER_WAITER_H

@@ -72,10 +72,11 @@ static void is_due(const struct message *message, const char *service, struct wh
     enum message_cause cause = (enum message_cause)message->cause;
     if (cause == MESSAGE_CAUSE_RETURNED) {
         tell(why, message_cause_to_string(cause), message->due_ms);
-        (void)snprintf(why->text, sizeof why->text,
-                       "Whoever had it did not finish, and it was put back: it goes as soon as those "
-                       "before it for %s have gone.",
-                       service);
+        (void)snprintf(
+            why->text, sizeof why->text,
+            "Whoever had it did not finish, and it was put back: it goes as soon as those "
+            "before it for %s have gone.",
+            service);
         return;
     }
     tell(why, message_cause_to_string(MESSAGE_CAUSE_NEW), message->due_ms);
@@ -99,14 +100,11 @@ void why_waiting(const struct message *message, const struct job_gate *gate, int
     } else if (gate->stop == GATE_RATE) {
         tell(ret_why, "service_rate", gate->until_ms);
         (void)snprintf(ret_why->text, sizeof ret_why->text,
-                       "%s is sent to as fast as it may be; %" PRIu64
-                       " messages for it wait their turn.",
-                       service, gate->waiting);
+                       "%s is sent to as fast as it may be, and others are before it.", service);
     } else if (gate->stop == GATE_FULL) {
         tell(ret_why, "service_full", LULL_NEVER);
         (void)snprintf(ret_why->text, sizeof ret_why->text,
-                       "%" PRIu64 " messages are under way to %s, and no more may be at once.",
-                       gate->leased, service);
+                       "As many messages are under way to %s as may be at once.", service);
     } else {
         is_due(message, service, ret_why);
     }
