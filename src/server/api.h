@@ -4,8 +4,8 @@
  *   api_new -> api_stop_listening -> api_destroy
  *
  * It has limits.api_threads threads of its own. A request that needs the engine or the store is
- * suspended while its job is with the engine's thread, and goes on when done is called; so no thread
- * waits, and a thousand requests wait for one commit.
+ * suspended while its job is with the engine's thread, and goes on when done is called; so no
+ * thread waits, and a thousand requests wait for one commit.
  */
 #ifndef LULL_SERVER_API_H
 #define LULL_SERVER_API_H
@@ -36,10 +36,10 @@ struct api_health {
 };
 
 struct api_config {
-    const struct config *config;         /* borrowed */
-    const struct lull_vapid_ring *ring;  /* borrowed; for the intakes */
-    const struct api_health *health;     /* borrowed */
-    int listen_fd;                       /* the api's from api_new on, also where that fails */
+    const struct config *config;        /* borrowed */
+    const struct lull_vapid_ring *ring; /* borrowed; for the intakes */
+    const struct api_health *health;    /* borrowed */
+    int listen_fd;                      /* the api's from api_new on, also where that fails */
 
     /* All are called from the api's threads, several at once. */
     void *server;
@@ -49,15 +49,16 @@ struct api_config {
     size_t (*metrics)(void *server, char **ret_text);
 };
 
-/* LULL_ERR_MEMORY, LULL_ERR_RANGE: the threads or the descriptors that it needs are not to be had. */
+/* LULL_ERR_MEMORY, LULL_ERR_RANGE: the threads or the descriptors that it needs are not to be had.
+ */
 int api_new(struct api **ret_api, const struct api_config *config);
 
 /* No new connections; those that there are get an answer to what they ask, and "Connection: close".
  * Closes listen_fd. */
 void api_stop_listening(struct api *api);
 
-/* Waits for the jobs that are under way: the engine's thread must do them all, and may end only after
- * this has returned. Whoever still asks gets 503 draining or no answer. NULL is fine. */
+/* Waits for the jobs that are under way: the engine's thread must do them all, and may end only
+ * after this has returned. Whoever still asks gets 503 draining or no answer. NULL is fine. */
 void api_destroy(struct api *api);
 
 #endif

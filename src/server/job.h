@@ -42,6 +42,7 @@ struct job_cancel {
     struct job job;
     struct delivery_cancel cancel;
     enum delivery_cancelled how;
+    int error; /* a store's, or the server is about to stop: then nothing of it was done */
 };
 
 /* One that has left the store, while it is remembered. */

@@ -11,7 +11,8 @@ static bool is_continuation(unsigned char byte)
 }
 
 /* Bytes of the character that begins here; 0: it is none. RFC 3629: no overlong forms, no
- * surrogates, nothing past U+10FFFF. The final zero is no continuation, so nothing is read past it. */
+ * surrogates, nothing past U+10FFFF. The final zero is no continuation, so nothing is read past it.
+ */
 static size_t utf8_length(const unsigned char *text)
 {
     unsigned char first = text[0];
