@@ -7,8 +7,10 @@
 #include "cli.h"
 #include "lull/version.h"
 
-static const struct cli_command *const commands[] = {&cli_explain, &cli_fetch, &cli_keys,
-                                                     &cli_mock,    &cli_send,  &cli_serve};
+static const struct cli_command *const commands[] = {
+    &cli_explain, &cli_fetch, &cli_keys,  &cli_messages, &cli_mock,
+    &cli_push,    &cli_send,  &cli_serve, &cli_status,
+};
 static const size_t command_count = sizeof commands / sizeof commands[0];
 
 static const struct cli_command *find_command(const char *name)
