@@ -142,15 +142,20 @@ def is_lull_ready(port):
     return False
 
 
+def folder_of(program):
+    """Of the build: for what the daemons keep."""
+    return pathlib.Path(program).resolve().parent
+
+
 def lull(program, ca_file, core=None):
     """On SQLite, each commit synced; it may send to loopback."""
-    program = pathlib.Path(program).resolve()
-    daemon = running(
-        "lull", lambda folder, port: [str(program), "serve", "--listen", f"127.0.0.1:{port}"],
-        is_lull_ready, program.parent, core,
+    return running(
+        "lull",
+        lambda folder, port: [str(pathlib.Path(program).resolve()), "serve",
+                              "--listen", f"127.0.0.1:{port}"],
+        is_lull_ready, folder_of(program), core,
         lambda folder: {"LULL_STORE": f"{folder}/lull.db", "LULL_CA_FILE": ca_file,
                         "LULL_ALLOW_PRIVATE": "yes", "LULL_SUBJECT": "mailto:bench@example.org"})
-    return daemon
 
 
 def get(port, path):

@@ -13,7 +13,6 @@ const https = require('node:https');
 const { Queue, Worker } = require('bullmq');
 const webpush = require('web-push');
 
-const QUEUE = 'messages';
 const BODY = 'A parcel is on its way to you. '.repeat(7).slice(0, 197);
 const BULK_SIZE = 1000;
 const SUBSCRIPTIONS = 1000;
@@ -21,7 +20,9 @@ const REGISTRATION = 'APA91b'.padEnd(150, 'x');
 
 const [step, redisPort, ...words] = process.argv.slice(2);
 const options = {
+  queue: 'messages',
   count: 10000,
+  warm_up: 0, // deliveries before those that count
   at_once: 100, // calls of add
   concurrency: 100, // of the worker
   due_per_s: 1000,
@@ -30,11 +31,11 @@ const options = {
   ca: '',
   ...Object.fromEntries(words.map((word) => word.split('='))),
 };
-for (const name of ['count', 'at_once', 'concurrency', 'due_per_s', 'delay_ms']) {
+for (const name of ['count', 'warm_up', 'at_once', 'concurrency', 'due_per_s', 'delay_ms']) {
   options[name] = Number(options[name]);
 }
 const connection = { host: '127.0.0.1', port: Number(redisPort), maxRetriesPerRequest: null };
-const queue = new Queue(QUEUE, { connection, defaultJobOptions: { removeOnComplete: true } });
+const queue = new Queue(options.queue, { connection, defaultJobOptions: { removeOnComplete: true } });
 
 const secondsSince = (start) => Number(process.hrtime.bigint() - start) / 1e9;
 const number = (i) => String(i).padStart(10, '0');
@@ -80,15 +81,15 @@ async function addInBulk(count, dataOf, optionsOf = () => undefined) {
 async function work(count, processor, begin = async () => {}) {
   let done = 0;
   const settings = { connection, concurrency: options.concurrency, removeOnComplete: { count: 0 } };
-  const worker = new Worker(QUEUE, processor, { ...settings, autorun: false });
+  const worker = new Worker(options.queue, processor, { ...settings, autorun: false });
   const failed = [];
   await worker.waitUntilReady();
   const ended = new Promise((resolve) => {
-    const count_one = () => (++done === count ? resolve() : undefined);
-    worker.on('completed', count_one);
+    const countOne = () => (++done === count ? resolve() : undefined);
+    worker.on('completed', countOne);
     worker.on('failed', (job, error) => {
       failed.push(error.message);
-      count_one();
+      countOne();
     });
   });
   const start = process.hrtime.bigint();
@@ -147,19 +148,20 @@ const steps = {
       },
       body: BODY,
     });
-    const start_cpu = process.cpuUsage();
-    const result = await work(
-      options.count,
-      (job) =>
-        webpush.sendNotification(job.data.subscription, job.data.body, {
-          vapidDetails: vapid,
-          TTL: 86400,
-          urgency: 'high',
-          agent,
-        }),
-      () => addInBulk(options.count, push),
-    );
-    const cpu = process.cpuUsage(start_cpu);
+    const send = (job) =>
+      webpush.sendNotification(job.data.subscription, job.data.body, {
+        vapidDetails: vapid,
+        TTL: 86400,
+        urgency: 'high',
+        agent,
+      });
+    const deliver = (count) => work(count, send, () => addInBulk(count, push));
+    if (options.warm_up > 0) {
+      await deliver(options.warm_up);
+    }
+    const startCpu = process.cpuUsage();
+    const result = await deliver(options.count);
+    const cpu = process.cpuUsage(startCpu);
     agent.destroy();
     return { ...result, cpu_s: (cpu.user + cpu.system) / 1e6 };
   },
