@@ -52,7 +52,7 @@ static bool set_number(struct options *options, const char *word, double value)
                 *table[i].real = value;
             } else if (table[i].count) {
                 *table[i].count = (uint32_t)value;
-            } else {
+            } else if (table[i].number) {
                 *table[i].number = (uint64_t)value;
             }
             return true;
