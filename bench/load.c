@@ -86,11 +86,11 @@ static bool set_option(struct options *options, char *argument)
 static bool read_options(struct options *options, int argc, char **argv)
 {
     static const struct load_protocol *const protocols[] = {&load_post, &load_batch, &load_put,
-                                                            &load_take};
+                                                            &load_take, NULL};
     if (argc < 4) {
         return false;
     }
-    for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++) {
+    for (size_t i = 0; protocols[i]; i++) {
         if (strcmp(argv[1], protocols[i]->word) == 0) {
             options->load.protocol = protocols[i];
         }
