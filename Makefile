@@ -26,7 +26,7 @@ build:
 
 test:
 	@scripts/install-packages build test
-	@scripts/install-npm
+	@scripts/install-npm tests/interop
 	@test -f build/build.ninja || $(MESON) setup build --prefix=$(PREFIX) --libdir=lib
 	@test -f build-test/build.ninja || CC=gcc $(MESON) setup build-test \
 	    --buildtype=debugoptimized -Dtests=true -Dbench=true -Dexamples=true \
@@ -46,7 +46,7 @@ test:
 
 bench:
 	@scripts/install-packages build bench
-	@scripts/install-npm
+	@scripts/install-npm bench/peers
 	@test -f build-bench/build.ninja || $(MESON) setup build-bench -Dbench=true
 	@ninja -C build-bench >/dev/null
 	@bench/run
