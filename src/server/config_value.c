@@ -12,11 +12,12 @@
 #include "visible.h"
 
 #define VALUE_LENGTH_MAX 4096
+#define SENTENCE_SIZE 9216 /* some name a path, twice */
 
 bool config_refuse(const struct config_report *report, struct config_place place,
                    const char *format, ...)
 {
-    char sentence[640];
+    char sentence[SENTENCE_SIZE];
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(sentence, sizeof sentence, format, arguments);
@@ -111,6 +112,26 @@ static bool set_number(struct config *config, const struct config_key *key, cons
 }
 
 /* ---- texts ---- */
+
+bool config_value_name(struct text name, char *ret_name, size_t size, struct config_place place,
+                       const struct config_report *report)
+{
+    static const char alphabet[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    bool is_good = name.length > 0 && name.length < size;
+    for (size_t i = 0; is_good && i < name.length; i++) {
+        is_good = memchr(alphabet, name.data[i], sizeof alphabet - 1) != NULL;
+    }
+    if (!is_good) {
+        return config_refuse(report, place,
+                             "a name must have 1 to %zu letters, digits, points, lines or "
+                             "underscores",
+                             size - 1);
+    }
+    memcpy(ret_name, name.data, name.length);
+    ret_name[name.length] = '\0';
+    return true;
+}
 
 char *config_path_resolve(const char *value, struct config_place place)
 {

@@ -8,6 +8,7 @@
 
 #include "config.h"
 #include "config_keys.h"
+#include "text.h"
 
 /* Where something stands: a line of a file, or (path NULL) a variable or flag. */
 struct config_place {
@@ -32,6 +33,11 @@ bool config_value_set(struct config *config, const struct config_key *key, const
 bool config_value_number(enum config_kind kind, const char *value, int64_t min, int64_t max,
                          int64_t *ret_number, struct config_place place,
                          const struct config_report *report);
+
+/* What a thing of the configuration may be called: letters, digits, point, line and underscore;
+ * at most size - 1 of them. */
+bool config_value_name(struct text name, char *ret_name, size_t size, struct config_place place,
+                       const struct config_report *report);
 
 /* A copy of the path, for free(); in a file it is relative to that file's folder. NULL: no memory.
  */
