@@ -116,7 +116,7 @@ __attribute__((format(printf, 2, 0))) static void note_mistake(cfg_t *section, c
     struct config_place place = place_of(reading, section->line, "");
     char sentence[SENTENCE_SIZE];
     (void)vsnprintf(sentence, sizeof sentence, format, arguments);
-    if (strncmp(format, "no such option", 14) == 0) {
+    if (strncmp(sentence, "no such option", 14) == 0) {
         const char *name = strchr(sentence, '\'');
         size_t length = name ? strcspn(name + 1, "'") : 0;
         reading->has_unknown = true;
@@ -126,7 +126,7 @@ __attribute__((format(printf, 2, 0))) static void note_mistake(cfg_t *section, c
         return;
     }
     reading->is_good = false;
-    if (strncmp(format, "unexpected token", 16) == 0) { /* which may be a secret */
+    if (strncmp(sentence, "unexpected token", 16) == 0) { /* which may be a secret */
         (void)config_refuse(reading->report, place, "there is something that does not belong here");
     } else {
         (void)config_refuse(reading->report, place, "%s", sentence);
