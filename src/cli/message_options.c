@@ -51,13 +51,13 @@ bool message_is_stdin(const char *value)
     return strcmp(value, "-") == 0 || strcmp(value, "@-") == 0;
 }
 
-int message_read_text(const char *command, const char *what, const char *value, size_t max,
+int message_read_text(const char *command, const char *option, const char *value, size_t max,
                       struct message_text *ret_text)
 {
     struct message_text text = {NULL, 0};
     if (*value == '@' || strcmp(value, "-") == 0) {
         const char *path = *value == '@' ? value + 1 : value;
-        text.data = cli_read_file(command, what, path, max, &text.length);
+        text.data = cli_read_file(command, "the body", path, max, &text.length);
         if (!text.data) {
             return CLI_USAGE;
         }
@@ -66,8 +66,8 @@ int message_read_text(const char *command, const char *what, const char *value, 
         text.data = text.length <= max ? strdup(value) : NULL;
         if (!text.data) {
             return text.length <= max ? cli_usage(command, "there is not enough memory")
-                                      : cli_usage(command, "%s has %zu bytes, at most %zu fit",
-                                                  what, text.length, max);
+                                      : cli_usage(command, "--%s has %zu bytes, at most %zu fit",
+                                                  option, text.length, max);
         }
     }
     *ret_text = text;

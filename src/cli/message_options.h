@@ -28,8 +28,8 @@ int message_read_urgency(const char *command, const char *text, const char **ret
 int message_read_padding(const char *command, const char *option, const char *text,
                          struct message_padding *ret_padding);
 
-/* TEXT, @FILE, or - for standard input. A file over max bytes is refused. */
-int message_read_text(const char *command, const char *what, const char *value, size_t max,
+/* The body: TEXT, @FILE, or - for standard input; refused if it is over max bytes. */
+int message_read_text(const char *command, const char *option, const char *value, size_t max,
                       struct message_text *ret_text);
 
 /* The subscription in a file, - for standard input; ret_text NULL: only what was read from it. */

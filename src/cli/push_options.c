@@ -371,7 +371,7 @@ static int read_files(struct arguments *arguments)
         explicit_bzero(&checked, sizeof checked);
     }
     if (result == CLI_OK && body) {
-        result = message_read_text("push", "the body", body,
+        result = message_read_text("push", arguments->body ? "body" : "body-json", body,
                                    arguments->to ? LULL_PUSH_TEXT_MAX : BODY_MAX, &options->body);
     }
     if (result == CLI_OK && arguments->body_json) {

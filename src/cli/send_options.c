@@ -302,7 +302,7 @@ int send_options_read(struct send_options *options, int argc, char **argv)
     }
     if (result == CLI_OK && pending.body) {
         result =
-            message_read_text("send", "the body", pending.body, LULL_PUSH_TEXT_MAX, &options->body);
+            message_read_text("send", "body", pending.body, LULL_PUSH_TEXT_MAX, &options->body);
     }
     return result == CLI_OK ? check_together(options, &pending) : result;
 }
