@@ -66,21 +66,26 @@ static int load_own_key(const struct config *config, const char *path, bool is_m
                         struct lull_vapid_ring *ring)
 {
     struct lull_vapid_key *key = NULL;
+    struct lull_webpush_error error = {""};
     int code = CLI_OK;
     if (access(path, F_OK) == 0) {
         code = key_file_load("serve", path, &key);
     } else if (!is_making) {
         return CLI_OK;
-    } else if (lull_vapid_key_new(&key, config->subject, NULL) != LULL_OK) {
-        return fail("a VAPID key could not be made");
+    } else if (lull_vapid_key_new(&key, config->subject, &error) != LULL_OK) {
+        fprintf(stderr, "lull serve: a VAPID key could not be made: %s\n", error.text);
+        return CLI_USAGE;
     } else {
         code = key_file_save("serve", path, key, false);
         if (code == CLI_OK) {
             struct log_line line;
-            log_begin(&line, LOG_INFO, "key_made");
+            log_begin(&line, LOG_WARN, "key_made");
             log_text(&line, "file", path);
             log_text(&line, "key_id", lull_vapid_key_id(key));
             log_text(&line, "subject", config->subject);
+            log_text(&line, "message",
+                     "push services write to the subject: set your own by lull keys, before "
+                     "browsers subscribe");
             log_end(&line);
         }
     }

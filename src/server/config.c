@@ -31,9 +31,11 @@ static char *usual_subject(void)
     char host[HOST_NAME_MAX + 1] = "";
     char *subject = NULL;
     if (gethostname(host, sizeof host - 1) != 0 || *host == '\0') {
-        (void)snprintf(host, sizeof host, "localhost");
+        (void)snprintf(host, sizeof host, "lull");
     }
-    return asprintf(&subject, "mailto:admin@%s", host) < 0 ? NULL : subject;
+    /* A name without a dot is no address (V3). */
+    const char *domain = strchr(host, '.') ? "" : ".localdomain";
+    return asprintf(&subject, "mailto:admin@%s%s", host, domain) < 0 ? NULL : subject;
 }
 
 /* As the table says; what it puts in brackets is found out or stays NULL. */
