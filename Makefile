@@ -1,6 +1,7 @@
 # The front door. Meson and Ninja do the work; each target first installs what it needs.
 #
-#   make run        build, and show Lull at work          make build     build/lull, build/liblull.so
+#   make run        build, and run the delivery server    make build     build/lull, build/liblull.so
+#   make demo       10,000 messages through faults        make soak      the simulation, until stopped
 #   make test       all tests, with sanitizers            make bench     every figure of the README
 #   make fuzz       60 s for each parser of outside bytes make lint      format, clang-tidy, cppcheck
 #   make coverage   lines of the core that tests reach    make install   under PREFIX (/usr/local)
@@ -16,8 +17,9 @@ MESON = /usr/bin/meson
 
 .PHONY: run build test bench compare figures fuzz lint format coverage install clean
 
+# ARGS are the server's: make run ARGS='--allow-private'
 run: build
-	build/lull explain --status 429 --header 'Retry-After: 120' --attempt 2 --ttl 3600
+	build/lull serve $(ARGS)
 
 build:
 	@scripts/install-packages build
