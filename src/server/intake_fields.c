@@ -24,7 +24,7 @@ static const char at_sentence[] =
 static int read_urgency(struct intake_draft *draft)
 {
     const json_t *value = draft->members[INTAKE_URGENCY];
-    const char *word = json_string_value(value);
+    const char *word = json_member_word(value);
     draft->urgency = MESSAGE_NORMAL;
     if (!value) {
         return LULL_OK;
@@ -40,12 +40,11 @@ static int read_urgency(struct intake_draft *draft)
 static int read_topic(struct intake_draft *draft)
 {
     const json_t *value = draft->members[INTAKE_TOPIC];
-    const char *topic = json_string_value(value);
+    const char *topic = json_member_word(value);
     if (!value) {
         return LULL_OK;
     }
-    if (!topic || strlen(topic) != json_string_length(value) ||
-        topic_form_of(topic) != TOPIC_GOOD) {
+    if (!topic || topic_form_of(topic) != TOPIC_GOOD) {
         return intake_refuse(draft->problem, LULL_ERR_RANGE, "topic",
                              "topic must be 1 to %d characters of A-Z a-z 0-9 - _", TOPIC_MAX);
     }

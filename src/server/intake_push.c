@@ -73,14 +73,14 @@ static int draw_padding(struct intake_draft *draft)
 
 static int read_padding(struct intake_draft *draft, const json_t *value, bool *ret_is_random)
 {
-    const char *word = json_string_value(value);
+    const char *word = json_member_word(value);
     int64_t count = 0;
     *ret_is_random = word && strcmp(word, "random") == 0;
     if (*ret_is_random) {
         return LULL_OK;
     }
-    if (word || json_member_count(value, "padding", LULL_PUSH_TEXT_MAX, "bytes", &count,
-                                  draft->problem) != LULL_OK) {
+    if (json_member_count(value, "padding", LULL_PUSH_TEXT_MAX, "bytes", &count, draft->problem) !=
+        LULL_OK) {
         return intake_refuse(draft->problem, LULL_ERR_RANGE, "padding",
                              "padding must be a whole number of bytes from 0 to %d, or \"random\"",
                              LULL_PUSH_TEXT_MAX);

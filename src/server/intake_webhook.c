@@ -27,7 +27,7 @@ static bool is_ours(const struct lull_header *header)
         HEADER_NAME("content-type"),      HEADER_NAME("idempotency-key"),
         HEADER_NAME("lull-attempt"),      HEADER_NAME("traceparent"),
         HEADER_NAME("webhook-id"),        HEADER_NAME("webhook-timestamp"),
-        HEADER_NAME("webhook-signature"),
+        HEADER_NAME("webhook-signature"), HEADER_NAME("user-agent"),
     };
     return header_is_one_of(header, ours, sizeof ours / sizeof ours[0]);
 }
@@ -74,8 +74,8 @@ static int read_header(struct intake_draft *draft, const char *name, const json_
     if (envelope->header_count == ENVELOPE_HEADERS_MAX) {
         return refuse_header(draft, "webhook.headers has more than 32 headers");
     }
-    if (!json_is_string(value) || strlen(json_string_value(value)) != json_string_length(value)) {
-        return refuse_header(draft, "webhook.headers must have strings as values");
+    if (!json_member_word(value)) {
+        return refuse_header(draft, "webhook.headers must have strings as values, without NUL");
     }
     if (name_length > INTAKE_HEADER_NAME_MAX) {
         return refuse_header(draft, "webhook.headers has a name of more than 128 characters");
@@ -143,7 +143,7 @@ static int read_url(struct intake_draft *draft, const json_t *value)
 static int read_method(struct intake_draft *draft, const json_t *value)
 {
     static const char *const methods[] = {"POST", "PUT", "PATCH"};
-    const char *word = value ? json_string_value(value) : "POST";
+    const char *word = value ? json_member_word(value) : "POST";
     for (size_t i = 0; word && i < sizeof methods / sizeof methods[0]; i++) {
         if (strcmp(word, methods[i]) == 0) {
             draft->envelope.method = methods[i];

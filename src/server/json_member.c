@@ -59,12 +59,17 @@ int json_member_sort(const json_t *object, const struct json_names *names,
     return LULL_OK;
 }
 
+const char *json_member_word(const json_t *value)
+{
+    const char *text = json_string_value(value);
+    return text && strlen(text) == json_string_length(value) ? text : NULL;
+}
+
 int json_member_text(const json_t *value, const char *member, size_t length_max,
                      const char **ret_text, struct intake_problem *problem)
 {
-    const char *text = json_string_value(value);
-    size_t length = json_string_length(value);
-    if (!text || length == 0 || length > length_max || strlen(text) != length) {
+    const char *text = json_member_word(value);
+    if (!text || *text == '\0' || json_string_length(value) > length_max) {
         return intake_refuse(problem, text ? LULL_ERR_RANGE : LULL_ERR_SYNTAX, member,
                              "%s must be a string of 1 to %zu characters", member, length_max);
     }

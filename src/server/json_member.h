@@ -18,6 +18,9 @@ struct json_names {
 int json_member_sort(const json_t *object, const struct json_names *names,
                      const json_t **ret_members, struct intake_problem *problem);
 
+/* A text without NUL, which it would be cut off at; NULL: it is none. */
+const char *json_member_word(const json_t *value);
+
 /* A text of 1 to length_max bytes without NUL. It is the member's memory. */
 int json_member_text(const json_t *value, const char *member, size_t length_max,
                      const char **ret_text, struct intake_problem *problem);
