@@ -10,9 +10,9 @@
 #include "lull/error.h"
 #include "lull/policy.h"
 #include "lull/vendor.h"
-#include "secret_file.h"
+#include "private_file.h"
 
-#define TOKEN_FILE_MAX 65536
+#define TOKEN_FILE_MAX 262144
 #define RETRIES_DEFAULT 5
 
 void api_options_init(struct api_options *options)
@@ -103,9 +103,10 @@ static int find_server(struct api_target *target, const char *command,
 
 /* ---- the token ---- */
 
-/* One line of what a header can carry. */
-static bool keep_token(struct api_target *target, const char *text, size_t length)
+/* What a header can carry. */
+static bool keep_token(struct api_target *target, const char *text)
 {
+    size_t length = strlen(text);
     for (size_t i = 0; i < length; i++) {
         if (text[i] <= ' ' || text[i] >= 0x7f) {
             return false;
@@ -114,42 +115,24 @@ static bool keep_token(struct api_target *target, const char *text, size_t lengt
     if (length == 0 || length >= sizeof target->token) {
         return false;
     }
-    memcpy(target->token, text, length);
-    target->token[length] = '\0';
+    memcpy(target->token, text, length + 1);
     return true;
 }
 
-/* The first line that has something to say. It may be the server's own file: "name: secret". */
-static bool keep_first_token(struct api_target *target, char *text)
-{
-    char *rest = text;
-    for (char *line = strsep(&rest, "\n"); line; line = strsep(&rest, "\n")) {
-        line += strspn(line, " \t\r");
-        if (*line == '\0' || *line == '#') {
-            continue;
-        }
-        const char *colon = strchr(line, ':');
-        const char *secret = colon ? colon + 1 + strspn(colon + 1, " \t") : line;
-        size_t length = strlen(secret);
-        while (length > 0 && strchr(" \t\r", secret[length - 1])) {
-            length--;
-        }
-        return keep_token(target, secret, length);
-    }
-    return false;
-}
-
+/* The first line that says something. It may be the server's own file: "name: secret". */
 static int read_token_file(struct api_target *target, const char *command, const char *path)
 {
-    static char text[TOKEN_FILE_MAX + 1];
-    struct secret_file_problem problem = {"", 0};
-    size_t length = 0;
-    if (!secret_file_read("token file", path, text, TOKEN_FILE_MAX, &length, &problem)) {
-        return cli_usage(command, "%s", problem.text);
+    static const struct private_file_kind kind = {.name = "token file", .size_max = TOKEN_FILE_MAX};
+    struct private_file file = {0};
+    char problem[PRIVATE_FILE_PROBLEM_SIZE] = "";
+    if (!private_file_read(&kind, path, &file, problem)) {
+        return cli_usage(command, "%s", problem);
     }
-    text[length] = '\0';
-    bool is_good = strlen(text) == length && keep_first_token(target, text);
-    explicit_bzero(text, sizeof text);
+    const char *line = strlen(file.text) == file.length ? private_file_line(&file) : NULL;
+    const char *colon = line ? strchr(line, ':') : NULL;
+    const char *secret = colon ? colon + 1 + strspn(colon + 1, " \t") : line;
+    bool is_good = secret && keep_token(target, secret);
+    private_file_free(&file);
     return is_good ? CLI_OK
                    : cli_usage(command,
                                "the token file has no token: a line of up to %d visible "
@@ -168,7 +151,7 @@ static int find_token(struct api_target *target, const char *command,
     if (options->token_file) {
         return cli_usage(command, "--token-file must name a file");
     }
-    if (token && *token && !keep_token(target, token, strlen(token))) {
+    if (token && *token && !keep_token(target, token)) {
         return cli_usage(command, "LULL_TOKEN must be up to %d visible ASCII characters",
                          API_TOKEN_SIZE - 1);
     }

@@ -32,34 +32,48 @@ bool key_file_default(char *path, size_t size)
 
 /* ---- reading ---- */
 
+static const struct private_file_kind kind = {
+    .name = "key file",
+    .size_max = KEY_FILE_MAX,
+    .is_link_refused = true,
+};
+
+static bool fail(char problem[PRIVATE_FILE_PROBLEM_SIZE], const char *what, const char *path,
+                 const char *why)
+{
+    (void)snprintf(problem, PRIVATE_FILE_PROBLEM_SIZE, "%s%s%s", what, path, why);
+    return false;
+}
+
 bool key_file_read(const char *path, struct lull_vapid_key **ret_key,
-                   struct secret_file_problem *problem)
+                   char problem[PRIVATE_FILE_PROBLEM_SIZE])
 {
     char place[PATH_MAX];
-    char text[KEY_FILE_MAX];
-    size_t length = 0;
+    struct private_file file = {0};
     struct lull_webpush_error error = {""};
     bool is_default = path == NULL;
     if (is_default && !key_file_default(place, sizeof place)) {
-        return secret_file_fail(problem, "%s", no_default);
+        return fail(problem, no_default, "", "");
     }
     path = is_default ? place : path;
-    bool is_good = secret_file_read("key file", path, text, sizeof text, &length, problem);
-    if (!is_good && is_default && problem->error == ENOENT) {
-        return secret_file_fail(problem, "there is no key yet in %s: 'lull keys new' makes one",
-                                path);
+    if (is_default && access(path, F_OK) != 0 && errno == ENOENT) {
+        return fail(problem, "there is no key yet in ", path, ": 'lull keys new' makes one");
     }
-    if (is_good && lull_vapid_key_import(ret_key, text, length, NULL, &error) != LULL_OK) {
-        is_good = secret_file_fail(problem, "the key file %s: %s", path, error.text);
+    if (!private_file_read(&kind, path, &file, problem)) {
+        return false;
     }
-    explicit_bzero(text, sizeof text);
+    bool is_good = lull_vapid_key_import(ret_key, file.text, file.length, NULL, &error) == LULL_OK;
+    private_file_free(&file);
+    if (!is_good) {
+        (void)snprintf(problem, PRIVATE_FILE_PROBLEM_SIZE, "the key file %s: %s", path, error.text);
+    }
     return is_good;
 }
 
 int key_file_load(const char *command, const char *path, struct lull_vapid_key **ret_key)
 {
-    struct secret_file_problem problem = {"", 0};
-    return key_file_read(path, ret_key, &problem) ? CLI_OK : cli_usage(command, "%s", problem.text);
+    char problem[PRIVATE_FILE_PROBLEM_SIZE] = "";
+    return key_file_read(path, ret_key, problem) ? CLI_OK : cli_usage(command, "%s", problem);
 }
 
 /* ---- writing ---- */
