@@ -186,17 +186,22 @@ bool engine_may_go(struct engine *engine, uint32_t number, int64_t due_ms, int64
 /* There is room again for what could not go. */
 static void on_room(struct engine *engine, struct scheduled *service, int64_t now_ms)
 {
-    if (service->has_more && service->wake_ms == LULL_NEVER) {
+    if (service->needs_room) {
+        service->needs_room = false;
         wake_by(engine, service, now_ms);
     }
 }
 
-static void give_back(struct engine *engine, struct scheduled *service, uint32_t count,
-                      int64_t now_ms)
+static void unreserve(struct engine *engine, struct scheduled *service, uint32_t count)
 {
     assert(service->in_flight >= count && engine->in_flight >= count);
     service->in_flight -= count;
     engine->in_flight -= count;
+}
+
+static void give_back(struct engine *engine, struct scheduled *service, int64_t now_ms)
+{
+    unreserve(engine, service, 1);
     on_room(engine, service, now_ms);
 }
 
@@ -205,7 +210,7 @@ void engine_on_put(struct engine *engine, uint32_t number, bool may_go, bool is_
 {
     struct scheduled *service = service_of(engine, number);
     if (may_go && !is_leased) {
-        give_back(engine, service, 1, now_ms);
+        give_back(engine, service, now_ms);
     }
     if (is_put && !is_leased) {
         service->waiting++;
@@ -237,6 +242,7 @@ bool engine_next_lease(struct engine *engine, int64_t now_ms, uint32_t *ret_numb
         /* Until it is known what came of this, or one of its own has ended. */
         schedule_wake(&engine->schedule, service, LULL_NEVER);
         service->has_more = true;
+        service->needs_room = room == 0;
         if (room > 0) {
             uint32_t all = engine->config.in_flight_max - engine->in_flight;
             uint32_t most = engine->config.lease_max;
@@ -258,11 +264,13 @@ void engine_on_leased(struct engine *engine, uint32_t number, uint32_t max, uint
     struct scheduled *service = service_of(engine, number);
     assert(count <= max);
     service->has_more = has_more;
+    service->needs_room = has_more && until_ms == LULL_NEVER;
     service->waiting -= count < service->waiting ? count : service->waiting;
     engine->waiting -= count < engine->waiting ? count : engine->waiting;
     schedule_wake(&engine->schedule, service,
                   until_ms == LULL_NEVER ? LULL_NEVER : max_i64(until_ms, service->closed_ms));
-    give_back(engine, service, max - count, now_ms);
+    (void)now_ms;
+    unreserve(engine, service, max - count); /* no room that it could use: that is until_ms */
 }
 
 /* ---- messages in flight ---- */
@@ -364,7 +372,7 @@ void engine_on_settled(struct engine *engine, uint32_t number, enum engine_order
     } else if (kind != ENGINE_SEND) {
         lull_window_add(&engine->left, now_ms, 0, 1);
     }
-    give_back(engine, service, 1, now_ms);
+    give_back(engine, service, now_ms);
 }
 
 /* ---- and else ---- */

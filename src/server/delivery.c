@@ -132,7 +132,6 @@ static void change_message(struct message *message, const struct engine_order *o
 {
     message->attempts = order->attempts;
     message->auth_retries = order->auth_retries;
-    message->lost = 0;
     if (order->kind == ENGINE_RETRY) {
         message->due_ms = order->due_ms;
         message->previous_delay_ms = order->verdict.delay_ms;
@@ -221,6 +220,7 @@ void delivery_outcome(struct delivery *delivery, struct message *message,
     assert(flight->is_out);
     flight->is_out = false;
     flight->has_ended = true;
+    message->lost = 0; /* its worker has lived through this one (Q8) */
     engine_on_outcome(delivery->engine, now_ms, &flight->known, outcome, order);
     host->on_attempt(host->userdata, message, outcome, order, flight->started_ms, now_ms);
     if (order->kind == ENGINE_DONE) {
@@ -393,6 +393,7 @@ static void follow_settles(struct delivery *delivery, const struct store_batch *
         struct message *message = flight->message;
         bool is_lost = batch->settles[i].ret_is_stale && flight->order.kind != ENGINE_DONE;
         delivery->settling = flight->next;
+        delivery->is_miscounted |= batch->settles[i].ret_is_stale; /* was it waiting again? */
         message->died_ms = flight->order.kind == ENGINE_DIE ? now_ms : 0;
         engine_on_settled(delivery->engine, message->service,
                           is_lost ? ENGINE_SEND : flight->order.kind, flight->order.due_ms, now_ms);
@@ -538,7 +539,9 @@ static int keep_house(struct delivery *delivery, int64_t now_ms)
         delivery->lost_leases += count;
     }
     bool has_others = !delivery->config.is_only_node || delivery->is_crowded;
-    if (error == LULL_OK && (count > 0 || (has_others && now_ms >= delivery->look_ms))) {
+    if (error == LULL_OK &&
+        (count > 0 || delivery->is_miscounted || (has_others && now_ms >= delivery->look_ms))) {
+        delivery->is_miscounted = false;
         error = services_look(delivery, now_ms);
     }
     if (now_ms >= delivery->look_ms) {
@@ -575,7 +578,7 @@ int delivery_step(struct delivery *delivery, int64_t now_ms)
 int64_t delivery_wake_ms(const struct delivery *delivery)
 {
     bool has_work = delivery->settling || delivery->cancelling || delivery->putting ||
-                    services_has_wish(&delivery->services);
+                    delivery->is_miscounted || services_has_wish(&delivery->services);
     int64_t wake_ms = has_work ? 0 : engine_wake_ms(delivery->engine);
     bool has_others = !delivery->config.is_only_node || delivery->is_crowded;
     int64_t house_ms = has_others && delivery->look_ms < delivery->reclaim_ms
