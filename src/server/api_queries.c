@@ -65,7 +65,8 @@ static enum MHD_Result show_resume(struct request *request)
             request, MHD_HTTP_OK,
             message_json(find->message, &find->gate, api_now_ms(request->api), true));
     case JOB_DEPARTED:
-        return answer_json(request, MHD_HTTP_OK, message_json_departed(&find->departed));
+        return answer_json(request, MHD_HTTP_OK,
+                           message_json_departed(&find->departed, find->message, &find->gate));
     case JOB_GONE:
         return answer_json(request, MHD_HTTP_OK, message_json_gone_by(find->id));
     default:

@@ -217,7 +217,7 @@ const struct config_key config_keys[] = {
      .help = "after SIGTERM, for what is on its way"},
     {.name = "limits.delivered_kept",
      .kind = CONFIG_COUNT,
-     NUMBER(limits.delivered_kept, 0, 10000000, 100000),
+     NUMBER(limits.delivered_kept, 0, 10000000, 10000),
      .variable = "LULL_DELIVERED_KEPT",
      .option = "delivered-kept",
      .value = "COUNT",

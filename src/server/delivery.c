@@ -223,13 +223,8 @@ void delivery_outcome(struct delivery *delivery, struct message *message,
     message->lost = 0; /* its worker has lived through this one (Q8) */
     engine_on_outcome(delivery->engine, now_ms, &flight->known, outcome, order);
     host->on_attempt(host->userdata, message, outcome, order, flight->started_ms, now_ms);
-    if (order->kind == ENGINE_DONE) {
-        message->attempts = order->attempts;
-        message->status = (uint16_t)outcome->status;
-    } else {
-        note_attempt(message, outcome, order, flight->started_ms, now_ms);
-        change_message(message, order);
-    }
+    note_attempt(message, outcome, order, flight->started_ms, now_ms);
+    change_message(message, order);
     add_settlement(delivery, flight);
 }
 

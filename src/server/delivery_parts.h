@@ -79,7 +79,7 @@ struct delivery {
     uint64_t commits;
     uint64_t lost_leases;
     bool is_crowded;       /* there are services that the engine had no place for */
-    bool is_miscounted; /* of what waits: the store has to be asked */
+    bool is_miscounted;    /* of what waits: the store has to be asked */
     int64_t full_until_ms; /* the disk is full; 0: it is not */
     int64_t reclaim_ms;
     int64_t sweep_ms;

@@ -12,6 +12,9 @@ bool departed_init(struct departed_list *list, uint32_t size)
 
 void departed_clean_up(struct departed_list *list)
 {
+    for (uint32_t i = 0; list->ring && i < list->size; i++) {
+        message_free(list->ring[i].message);
+    }
     free(list->ring);
     number_table_clean_up(&list->by_id);
 }
@@ -19,12 +22,14 @@ void departed_clean_up(struct departed_list *list)
 void departed_add(struct departed_list *list, const struct departed *departed)
 {
     if (list->size == 0) {
+        message_free(departed->message);
         return;
     }
     struct departed *place = &list->ring[list->next];
     if (place->id != 0 && number_table_find(&list->by_id, place->id) == list->next) {
         number_table_remove(&list->by_id, place->id);
     }
+    message_free(place->message);
     *place = *departed;
     number_table_set(&list->by_id, departed->id, list->next);
     list->next = (list->next + 1) % list->size;

@@ -23,6 +23,7 @@ struct departed_list {
 bool departed_init(struct departed_list *list, uint32_t size);
 void departed_clean_up(struct departed_list *list);
 
+/* Takes its message over. */
 void departed_add(struct departed_list *list, const struct departed *departed);
 const struct departed *departed_find(const struct departed_list *list, uint64_t id); /* or NULL */
 

@@ -53,11 +53,12 @@ struct departed {
     uint16_t status;
     bool is_replaced; /* else it was delivered */
     uint64_t replaced_by;
+    struct message *message; /* of one that was delivered, without its body; or NULL */
 };
 
 enum job_found {
     JOB_FOUND,    /* message is a copy, the asker's: message_free */
-    JOB_DEPARTED, /* departed says how */
+    JOB_DEPARTED, /* departed says how; message is a copy of its own, the asker's, or NULL */
     JOB_GONE,     /* it was delivered or replaced, longer ago than is remembered */
     JOB_UNKNOWN,  /* there never was such an id */
 };

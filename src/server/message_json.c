@@ -120,28 +120,34 @@ static bool add_death(json_t *json, const struct message *message)
            set(json, "died_at", message_json_time(message->died_ms));
 }
 
-json_t *message_json(const struct message *message, const struct job_gate *gate, int64_t now_ms,
-                     bool has_attempts)
+/* What is said of a message wherever it is. */
+static bool add_message(json_t *json, const struct message *message, const struct job_gate *gate,
+                        bool has_attempts)
 {
     struct envelope envelope;
     bool is_whole =
         envelope_unpack(&envelope, message->envelope.data, message->envelope.length) == LULL_OK;
-    enum message_place place = (enum message_place)message->place;
     enum message_urgency urgency = (enum message_urgency)message->urgency;
+    return set(json, "kind", json_string(lull_kind_to_string((enum lull_kind)message->kind))) &&
+           set(json, "service", json_string(gate->service)) &&
+           set(json, "urgency", json_string(message_urgency_to_string(urgency))) &&
+           (!is_whole || add_envelope(json, message, &envelope)) &&
+           set(json, "expires_at", message_json_time(message->accepted_ms + message->ttl_ms)) &&
+           set(json, "ttl", json_integer(message->ttl_ms / 1000)) &&
+           set(json, "attempts_made", json_integer(message->attempts)) &&
+           (!has_attempts || set(json, "attempts", attempts_json(&message->history)));
+}
+
+json_t *message_json(const struct message *message, const struct job_gate *gate, int64_t now_ms,
+                     bool has_attempts)
+{
+    enum message_place place = (enum message_place)message->place;
     json_t *json = json_object();
-    bool is_done =
-        set(json, "id", message_json_id(message->id)) &&
-        set(json, "state", json_string(message_place_to_string(place))) &&
-        set(json, "kind", json_string(lull_kind_to_string((enum lull_kind)message->kind))) &&
-        set(json, "service", json_string(gate->service)) &&
-        set(json, "urgency", json_string(message_urgency_to_string(urgency))) &&
-        (!is_whole || add_envelope(json, message, &envelope)) &&
-        set(json, "expires_at", message_json_time(message->accepted_ms + message->ttl_ms)) &&
-        set(json, "ttl", json_integer(message->ttl_ms / 1000)) &&
-        set(json, "attempts_made", json_integer(message->attempts)) &&
-        (!has_attempts || set(json, "attempts", attempts_json(&message->history))) &&
-        (place != MESSAGE_WAITING || add_waiting(json, message, gate, now_ms)) &&
-        (place != MESSAGE_DEAD || add_death(json, message));
+    bool is_done = set(json, "id", message_json_id(message->id)) &&
+                   set(json, "state", json_string(message_place_to_string(place))) &&
+                   add_message(json, message, gate, has_attempts) &&
+                   (place != MESSAGE_WAITING || add_waiting(json, message, gate, now_ms)) &&
+                   (place != MESSAGE_DEAD || add_death(json, message));
     if (!is_done) {
         json_decref(json);
         return NULL;
@@ -151,18 +157,24 @@ json_t *message_json(const struct message *message, const struct job_gate *gate,
 
 /* ---- what has left ---- */
 
-json_t *message_json_departed(const struct departed *departed)
+static bool add_departure(json_t *json, const struct departed *departed)
 {
+    return departed->is_replaced
+               ? set(json, "replaced_by", message_json_id(departed->replaced_by))
+               : set(json, "delivered_at", message_json_time(departed->at_ms)) &&
+                     (!departed->status || set(json, "status", json_integer(departed->status)));
+}
+
+json_t *message_json_departed(const struct departed *departed, const struct message *message,
+                              const struct job_gate *gate)
+{
+    const char *state = departed->is_replaced ? "replaced" : "delivered";
     json_t *json = json_object();
-    bool is_done =
-        set(json, "id", message_json_id(departed->id)) &&
-        set(json, "state", json_string(departed->is_replaced ? "replaced" : "delivered")) &&
-        set(json, "attempts_made", json_integer(departed->attempts)) &&
-        (departed->is_replaced || set(json, "delivered_at", message_json_time(departed->at_ms))) &&
-        (departed->is_replaced || !departed->status ||
-         set(json, "status", json_integer(departed->status))) &&
-        (!departed->is_replaced ||
-         set(json, "replaced_by", message_json_id(departed->replaced_by)));
+    bool is_done = set(json, "id", message_json_id(departed->id)) &&
+                   set(json, "state", json_string(state)) &&
+                   (message ? add_message(json, message, gate, true)
+                            : set(json, "attempts_made", json_integer(departed->attempts))) &&
+                   add_departure(json, departed);
     if (!is_done) {
         json_decref(json);
         return NULL;

@@ -14,8 +14,9 @@
 json_t *message_json(const struct message *message, const struct job_gate *gate, int64_t now_ms,
                      bool has_attempts);
 
-/* One that has left, and is remembered; and one that is not. */
-json_t *message_json_departed(const struct departed *departed);
+/* One that has left, and is remembered; and one that is not. message NULL: no more is known. */
+json_t *message_json_departed(const struct departed *departed, const struct message *message,
+                              const struct job_gate *gate);
 json_t *message_json_gone_by(uint64_t id);
 
 json_t *message_json_time(int64_t ms); /* LULL_NEVER: null */

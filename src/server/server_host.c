@@ -226,6 +226,12 @@ static void log_end_of(const struct server *server, const struct message *messag
     log_end(&line);
 }
 
+/* What is shown of it later. Without memory for it, less is shown. */
+static struct message *kept_copy(const struct server *server, const struct message *message)
+{
+    return server->departed.size > 0 ? message_copy_without_body(message) : NULL;
+}
+
 static void on_settled(void *userdata, const struct message *message,
                        const struct engine_order *order, bool is_stale, int64_t now_ms)
 {
@@ -238,7 +244,8 @@ static void on_settled(void *userdata, const struct message *message,
         departed_add(&server->departed, &(struct departed){.id = message->id,
                                                            .at_ms = now_ms,
                                                            .attempts = message->attempts,
-                                                           .status = message->status});
+                                                           .status = message->status,
+                                                           .message = kept_copy(server, message)});
     } else {
         server->totals.dead[order->reason]++;
     }

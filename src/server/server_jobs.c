@@ -52,6 +52,11 @@ static void do_find(struct server *server, struct job_find *job, int64_t now_ms)
                                                                : JOB_UNKNOWN;
         if (departed) {
             job->departed = *departed;
+            job->departed.message = NULL; /* that one stays here */
+            job->message = departed->message ? message_copy(departed->message) : NULL;
+        }
+        if (job->message) {
+            fill_gate(server, job->message->service, now_ms, &job->gate);
         }
     }
     job->job.done(&job->job);
