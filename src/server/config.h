@@ -71,7 +71,7 @@ struct config {
         uint32_t senders;         /* threads                default: one for each two cores */
         uint32_t connections;     /* to the API             default 1,024 */
         uint32_t body_max;        /* bytes of one message's JSON         default 65,536 */
-        uint32_t batch_lines_max; /* of one batch                       default 10,000 */
+        uint32_t batch_lines_max; /* of one batch                       default 100,000 */
         uint64_t batch_bytes_max; /*                                    default 256 MiB */
         uint32_t client_timeout_s;          /* a client that sends nothing       default 30 */
         uint32_t in_flight_max;             /*                                   default 8,000 */
