@@ -114,7 +114,8 @@ void engine_on_count(struct engine *engine, uint32_t number, uint64_t waiting, i
     struct scheduled *service = service_of(engine, number);
     engine->waiting += waiting - service->waiting;
     service->waiting = waiting;
-    if (waiting > 0 && !service->has_more) {
+    /* Where room is wanting it may be another node whose messages have ended meanwhile. */
+    if (waiting > 0 && (!service->has_more || service->needs_room)) {
         wake_by(engine, service, next_due_ms);
     }
 }

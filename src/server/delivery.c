@@ -234,13 +234,15 @@ void delivery_return(struct delivery *delivery, struct message *message, int64_t
     assert(flight->is_out);
     flight->is_out = false;
     flight->order = (struct engine_order){
-        .kind = ENGINE_RETRY,
+        .kind = flight->known.is_cancelled ? ENGINE_DIE : ENGINE_RETRY,
+        .reason = flight->known.is_cancelled ? LULL_REASON_CANCELLED : LULL_REASON_NONE,
         .due_ms = now_ms,
         .attempts = message->attempts,
         .auth_retries = message->auth_retries,
     };
     message->due_ms = now_ms;
     message->cause = MESSAGE_CAUSE_RETURNED;
+    message->reason = (uint8_t)flight->order.reason;
     add_settlement(delivery, flight);
 }
 

@@ -68,6 +68,9 @@ static void require_waits(struct model *model, struct record *record, const stru
         int64_t *hold_ms = &model->required_hold_ms[letter->target];
         *hold_ms = later_of(*hold_ms, until_ms);
     }
+    if (record->fate != FATE_LEASED || record->lease != flight->lease) {
+        return; /* its lease was lost, and with it what this answer says of the message alone */
+    }
     if (flight->asked_ms > 0) {
         record->not_before_ms =
             later_of(record->not_before_ms, flight->told_ms + flight->asked_ms);

@@ -126,6 +126,13 @@ void model_grant(struct model *model, struct record *record, uint32_t node, uint
     check_limits(model, node, letter->service);
 }
 
+/* For one token; a clock that was set back may cost all of a bucket. */
+static int64_t longest_rate_wait_ms(const struct model *model, const struct model_service *service)
+{
+    int64_t tokens = model->is_clock_steady ? 1 : 1 + (int64_t)service->gate.burst;
+    return 1 + tokens * 1000000 / (int64_t)service->gate.rate_milli_per_s;
+}
+
 /* Why it gave no more: it must be true, or messages wait for nothing. */
 static void check_stop(struct model *model, const struct store_lease *lease, uint32_t index,
                        int64_t now_ms)
@@ -160,9 +167,9 @@ static void check_stop(struct model *model, const struct store_lease *lease, uin
     case GATE_RATE:
         must(model->trace,
              service->gate.rate_milli_per_s > 0 &&
-                 lease->ret_until_ms <=
-                     now_ms + 1 + 1000000 / (int64_t)service->gate.rate_milli_per_s,
-             "G5", "service %" PRIu32 " is not over its rate", index);
+                 lease->ret_until_ms <= now_ms + longest_rate_wait_ms(model, service),
+             "G5", "service %" PRIu32 " is not over its rate: for %" PRId64 " ms more", index,
+             lease->ret_until_ms - now_ms);
         break;
     case GATE_FULL:
         must(model->trace,

@@ -271,7 +271,7 @@ void node_end(struct node *node)
     node->request_count = 0;
     store_close(node->inner);
     node->inner = NULL;
-    node->is_up = false;
+    node->is_up = node->is_dead = false;
 }
 
 /* ---- what is asked of it ---- */

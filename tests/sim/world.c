@@ -190,7 +190,7 @@ static void check_awake(struct world *world, int64_t next_mono_ms)
     }
     for (uint32_t i = 0; i < world->plan.node_count; i++) {
         struct node *node = &world->nodes[i];
-        if (node->is_up && !node->is_frozen && !node->is_draining) {
+        if (node->is_up && !node->is_dead && !node->is_frozen && !node->is_draining) {
             must(&world->trace, !could_send(world, node), "B7",
                  "node %" PRIu32 " sleeps for %" PRId64 " ms beside what it could send", i,
                  next_mono_ms - world->mono_ms);
@@ -200,6 +200,9 @@ static void check_awake(struct world *world, int64_t next_mono_ms)
 
 static int64_t next_of_node(const struct world *world, struct node *node)
 {
+    if (node->is_dead) {
+        return world->mono_ms; /* to be buried */
+    }
     if (!node->is_up || node->is_frozen) {
         bool is_waiting_for_disk = !node->is_up && world->is_disk_full;
         return is_waiting_for_disk ? LULL_NEVER : later_of(world->mono_ms, node->until_mono_ms);
