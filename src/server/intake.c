@@ -17,6 +17,7 @@
 
 #include "intake_draft.h"
 #include "json_member.h"
+#include "json_memory.h"
 #include "lull/duration.h"
 #include "lull/error.h"
 #include "lull/trace_context.h"
@@ -79,6 +80,7 @@ int intake_new(struct intake **ret_intake, const struct config *config,
     if (!intake) {
         return LULL_ERR_MEMORY;
     }
+    json_memory_watch();
     intake->config = config;
     intake->ring = ring;
     int code = intake_hash_init(&intake->hash) ? LULL_OK : LULL_ERR_MEMORY;
@@ -266,17 +268,33 @@ static int read_object(struct intake_draft *draft, struct job_put **ret_put,
     return LULL_OK;
 }
 
+/* NULL: *ret_code says why, and the problem. */
+static json_t *parse(const char *text, size_t length, struct intake_problem *problem, int *ret_code)
+{
+    json_error_t where;
+    (void)json_memory_was_short(); /* that was another's */
+    json_t *object = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &where);
+    if (json_memory_was_short()) {
+        json_decref(object);
+        *ret_code = LULL_ERR_MEMORY;
+        return NULL;
+    }
+    if (!object) {
+        struct lull_webpush_error error = {""};
+        *ret_code = refuse_json(&error, &where);
+        (void)intake_refuse(problem, *ret_code, "", "%s", error.text);
+    }
+    return object;
+}
+
 int intake_read(struct intake *intake, const char *text, size_t length,
                 const struct intake_call *call, struct job_put **ret_put,
                 char ret_warning[INTAKE_WARNING_SIZE], struct intake_problem *ret_problem)
 {
-    json_error_t where;
-    json_t *object = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &where);
+    int code = LULL_OK;
+    json_t *object = parse(text, length, ret_problem, &code);
     if (!object) {
-        struct lull_webpush_error error = {""};
-        int code = refuse_json(&error, &where);
-        return code == LULL_ERR_MEMORY ? code
-                                       : intake_refuse(ret_problem, code, "", "%s", error.text);
+        return code;
     }
     struct intake_draft draft = {
         .intake = intake,
@@ -298,7 +316,7 @@ int intake_read(struct intake *intake, const char *text, size_t length,
                      .content_type = "",
                      .received_ms = call->now_ms},
     };
-    int code = read_object(&draft, ret_put, ret_warning);
+    code = read_object(&draft, ret_put, ret_warning);
     if (draft.body == intake->scratch && draft.body) {
         OPENSSL_cleanse(intake->scratch, draft.body_length); /* a push's plain text stays nowhere */
     }

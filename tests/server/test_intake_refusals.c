@@ -201,10 +201,10 @@ static const struct {
     {WITH("\"policy\":7"), LULL_ERR_SYNTAX, "policy", TEXT("policy", "2048")},
     {WITH("\"policy\":\"nonsense\""), LULL_ERR_UNKNOWN, "policy",
      "policy: at character 1: nonsense is not a policy; there are delivery, urgent, bulk, client "
-     "and  "
+     "and "
      "webhook"},
     {WITH("\"policy\":\"news retries=-1\""), LULL_ERR_SYNTAX, "policy",
-     "policy: at character 14: retries must be a number from 0 to 1000"},
+     "policy: at character 14: retries must be a whole number"},
     {WITH("\"delay\":-1"), LULL_ERR_RANGE, "delay", DELAY},
     {WITH("\"delay\":2419201"), LULL_ERR_RANGE, "delay", DELAY},
     {WITH("\"delay\":\"1h\""), LULL_ERR_SYNTAX, "delay", DELAY},
