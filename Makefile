@@ -1,6 +1,7 @@
 # The front door. Meson and Ninja do the work; each target first installs what it needs.
 #
-#   make run        build, and show Lull at work          make build     build/lull, build/liblull.so
+#   make run        build, and run the delivery server    make build     build/lull, build/liblull.so
+#   make demo       10,000 messages through faults        make soak      the simulation, until stopped
 #   make test       all tests, with sanitizers            make bench     every figure of the README
 #   make fuzz       60 s for each parser of outside bytes make lint      format, clang-tidy, cppcheck
 #   make coverage   lines of the core that tests reach    make install   under PREFIX (/usr/local)
@@ -16,8 +17,9 @@ MESON = /usr/bin/meson
 
 .PHONY: run build test bench compare figures fuzz lint format coverage install clean
 
+# ARGS are the server's: make run ARGS='--allow-private'
 run: build
-	build/lull explain --status 429 --header 'Retry-After: 120' --attempt 2 --ttl 3600
+	build/lull serve $(ARGS)
 
 build:
 	@scripts/install-packages build
@@ -26,7 +28,7 @@ build:
 
 test:
 	@scripts/install-packages build test
-	@scripts/install-npm
+	@scripts/install-npm tests/interop
 	@test -f build/build.ninja || $(MESON) setup build --prefix=$(PREFIX) --libdir=lib
 	@test -f build-test/build.ninja || CC=gcc $(MESON) setup build-test \
 	    --buildtype=debugoptimized -Dtests=true -Dbench=true -Dexamples=true \
@@ -46,7 +48,7 @@ test:
 
 bench:
 	@scripts/install-packages build bench
-	@scripts/install-npm
+	@scripts/install-npm bench/peers
 	@test -f build-bench/build.ninja || $(MESON) setup build-bench -Dbench=true
 	@ninja -C build-bench >/dev/null
 	@bench/run

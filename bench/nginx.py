@@ -17,6 +17,7 @@ http {{
     client_body_temp_path {folder}/a; proxy_temp_path {folder}/b; fastcgi_temp_path {folder}/c;
     uwsgi_temp_path {folder}/d; scgi_temp_path {folder}/e;
     ssl_certificate {folder}/certificate; ssl_certificate_key {folder}/key;
+    {http}
     server {{
 {server}
     }}
@@ -42,13 +43,15 @@ def wait_for(port, server):
 
 
 @contextlib.contextmanager
-def nginx(server_block, port_count, preexec=None):
-    """server_block names its ports as {ports[0]} and so on. Gives the ports and the certificate's path."""
+def nginx(server_block, port_count, preexec=None, http=""):
+    """server_block names its ports as {ports[0]} and so on, and its folder, where the certificate is, as
+    {folder}. http goes before it. Gives the ports and the certificate's path."""
     ports = [free_port() for _ in range(port_count)]
     program = shutil.which("nginx") or "/usr/sbin/nginx"
     with tempfile.TemporaryDirectory() as folder:
         config = pathlib.Path(folder) / "nginx.conf"
-        config.write_text(CONFIG.format(folder=folder, server=server_block.format(ports=ports)))
+        server_block = server_block.format(ports=ports, folder=folder)
+        config.write_text(CONFIG.format(folder=folder, http=http, server=server_block))
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
                         "ec_paramgen_curve:P-256", "-nodes", "-keyout", f"{folder}/key", "-out",
                         f"{folder}/certificate", "-days", "1", "-subj", "/CN=127.0.0.1", "-addext",

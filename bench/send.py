@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 
+from daemons import on_core
 from nginx import nginx
 
 # The answer of a push service. It comes before the body was read, if that is still on its way.
@@ -17,12 +18,6 @@ SERVER = """\
             add_header TTL 86400;
             return 201;
         }}"""
-
-
-def on_core(number):
-    """The first and the last of those that this process may use; the same, if there is but one."""
-    cores = sorted(os.sched_getaffinity(0))
-    return lambda: os.sched_setaffinity(0, {cores[number]})
 
 
 def main():

@@ -4,7 +4,7 @@
 
 const crypto = require('node:crypto');
 const path = require('node:path');
-const webpush = require(path.join(__dirname, '../tests/interop/node_modules/web-push'));
+const webpush = require(path.join(__dirname, 'peers/node_modules/web-push'));
 
 const TEXT_SIZE = 200;
 const receiver = crypto.createECDH('prime256v1');

@@ -6,9 +6,9 @@ _lull()
     local previous=${COMP_WORDS[COMP_CWORD - 1]}
     local words=''
     if ((COMP_CWORD == 1)); then
-        words='explain fetch keys mock send help --help --version'
+        words='explain fetch keys messages mock push send status help --help --version'
     elif [[ ${COMP_WORDS[1]} == help ]]; then
-        words='explain fetch keys mock send'
+        words='explain fetch keys messages mock push send status'
     elif [[ ${COMP_WORDS[1]} == explain ]]; then
         case $previous in
         --policy) words='delivery urgent bulk client webhook' ;;
@@ -94,6 +94,57 @@ _lull()
             words='--to --body --ttl --urgency --topic --pad --receipt --recall --key --policy
                 --retries --deadline --max-time --connect-timeout --cacert --allow-private --dry-run
                 --json --explain --quiet --help'
+            ;;
+        esac
+    elif [[ ${COMP_WORDS[1]} == push ]]; then
+        case $previous in
+        --to | --batch | --token-file | --cacert)
+            mapfile -t COMPREPLY < <(compgen -f -- "$current")
+            return
+            ;;
+        --policy) words='delivery urgent bulk client webhook' ;;
+        --urgency) words='very-low low normal high' ;;
+        --padding) words='random' ;;
+        --method) words='POST PUT PATCH' ;;
+        --idempotency-key) words='auto' ;;
+        --server) words='http:// https:// unix:/' ;;
+        --webhook | --body | --body-json | --ttl | --topic | --at | --delay | --correlation-id | \
+            --key | --header | --content-type | --sign | --chunk | -m | --max-time | --retries) ;;
+        *)
+            words='--to --webhook --body --body-json --ttl --urgency --topic --policy --at --delay
+                --correlation-id --key --padding --method --header --content-type --sign --batch
+                --chunk --wait --idempotency-key --server --token-file --cacert --max-time
+                --retries --json --quiet --help'
+            ;;
+        esac
+    elif [[ ${COMP_WORDS[1]} == messages ]] && ((COMP_CWORD == 2)); then
+        words='list show cancel --help'
+    elif [[ ${COMP_WORDS[1]} == messages ]]; then
+        case $previous in
+        --token-file | --cacert)
+            mapfile -t COMPREPLY < <(compgen -f -- "$current")
+            return
+            ;;
+        --state) words='waiting leased dead delivered replaced' ;;
+        --service) words='fcm mozilla apple wns' ;;
+        --server) words='http:// https:// unix:/' ;;
+        --limit | -m | --max-time | --retries) ;;
+        *)
+            words='--server --token-file --cacert --max-time --retries --json --quiet --help'
+            [[ ${COMP_WORDS[2]} != list ]] || words="--state --service --limit --all $words"
+            ;;
+        esac
+    elif [[ ${COMP_WORDS[1]} == status ]]; then
+        case $previous in
+        --token-file | --cacert)
+            mapfile -t COMPREPLY < <(compgen -f -- "$current")
+            return
+            ;;
+        --server) words='http:// https:// unix:/' ;;
+        --count | -m | --max-time | --retries) ;;
+        *)
+            words='--watch --count --server --token-file --cacert --max-time --retries --json
+                --help'
             ;;
         esac
     elif [[ ${COMP_WORDS[1]} == mock ]]; then

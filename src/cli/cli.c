@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lull/duration.h"
 #include "lull/error.h"
+#include "lull/os.h"
 #include "lull/policy.h"
 
 int cli_usage(const char *command, const char *format, ...)
@@ -48,6 +50,17 @@ bool cli_is_token(const char *text, size_t length)
         }
     }
     return length > 0;
+}
+
+bool cli_split_header(const char *text, size_t *ret_name_length, const char **ret_value)
+{
+    const char *colon = strchr(text, ':');
+    if (!colon || !cli_is_token(text, (size_t)(colon - text)) || strpbrk(colon, "\r\n")) {
+        return false;
+    }
+    *ret_name_length = (size_t)(colon - text);
+    *ret_value = colon + 1 + strspn(colon + 1, " \t");
+    return true;
 }
 
 bool cli_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_number)
@@ -183,6 +196,22 @@ int cli_read_policy(const char *command, const char *usual, const char *text,
         return cli_usage(command, "--policy: at character %zu: %s", offset, error.text);
     }
     return CLI_OK;
+}
+
+void cli_make_key(char key[CLI_KEY_SIZE])
+{
+    uint64_t high = (lull_os_seed() & ~UINT64_C(0xf000)) | UINT64_C(0x4000);
+    uint64_t low = (lull_os_seed() >> 2) | UINT64_C(0x8000000000000000);
+    (void)snprintf(key, CLI_KEY_SIZE, "%08x-%04x-%04x-%04x-%012" PRIx64, (unsigned)(high >> 32),
+                   (unsigned)(high >> 16 & 0xffff), (unsigned)(high & 0xffff),
+                   (unsigned)(low >> 48), low & UINT64_C(0xffffffffffff));
+}
+
+void cli_sleep(int64_t ms)
+{
+    struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+    }
 }
 
 const char *cli_format_duration(int64_t ms, char buffer[CLI_DURATION_SIZE])

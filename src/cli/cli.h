@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum cli_exit {
     CLI_OK = 0,
@@ -22,16 +23,21 @@ struct lull_policy;
 
 struct cli_command {
     const char *name;
-    const char *summary; /* a line for `lull --help` */
-    const char *help;    /* all of `lull help NAME` */
+    const char *summary;           /* a line for `lull --help` */
+    const char *help;              /* all of `lull help NAME` ... */
+    void (*print_more)(FILE *out); /* ... but what a table has; NULL: nothing */
     int (*run)(int argc, char **argv);
 };
 
 extern const struct cli_command cli_explain;
 extern const struct cli_command cli_fetch;
 extern const struct cli_command cli_keys;
+extern const struct cli_command cli_messages;
 extern const struct cli_command cli_mock;
+extern const struct cli_command cli_push;
 extern const struct cli_command cli_send;
+extern const struct cli_command cli_serve;
+extern const struct cli_command cli_status;
 
 /* Prints "lull COMMAND: MESSAGE" and where to find help, on stderr. Returns CLI_USAGE. The message
  * must not repeat an endpoint, a key or a body. */
@@ -44,6 +50,9 @@ int cli_refuse_option(const char *command, const struct option *options, int cod
 
 /* The name of a header or a method (RFC 9110's token). */
 bool cli_is_token(const char *text, size_t length);
+
+/* 'NAME: VALUE' on one line. False leaves the outputs alone. */
+bool cli_split_header(const char *text, size_t *ret_name_length, const char **ret_value);
 
 /* A whole number from min to max, all of text. False leaves *ret_number alone. */
 bool cli_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_number);
@@ -65,6 +74,13 @@ int cli_read_count(const char *command, const char *option, const char *text, ui
 /* --policy; changes without a name are to the usual one. */
 int cli_read_policy(const char *command, const char *usual, const char *text,
                     struct lull_policy *ret_policy);
+
+/* A random UUID (version 4), for an Idempotency-Key that nobody has chosen. */
+#define CLI_KEY_SIZE 37
+void cli_make_key(char key[CLI_KEY_SIZE]);
+
+/* For a command that has nothing else to do. */
+void cli_sleep(int64_t ms);
 
 /* A duration for a person: 450 ms, 2.5 s, 1 h 5 min. The buffer is big enough for any. */
 #define CLI_DURATION_SIZE 48

@@ -136,17 +136,16 @@ static int refuse(const char *what)
 
 static int read_header(struct arguments *arguments, const char *text)
 {
-    const char *colon = strchr(text, ':');
-    if (!colon || !cli_is_token(text, (size_t)(colon - text)) || strpbrk(colon, "\r\n")) {
+    size_t name_length = 0;
+    const char *value = NULL;
+    if (!cli_split_header(text, &name_length, &value)) {
         return refuse("--header must be 'NAME: VALUE', on one line");
     }
     if (arguments->outcome.header_count == HEADERS_MAX) {
         return refuse("--header may be given 256 times at most");
     }
-    const char *value = colon + 1;
-    value += strspn(value, " \t");
     arguments->headers[arguments->outcome.header_count++] =
-        (struct lull_header){text, (size_t)(colon - text), value, strlen(value)};
+        (struct lull_header){text, name_length, value, strlen(value)};
     return CLI_OK;
 }
 

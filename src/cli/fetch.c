@@ -15,11 +15,10 @@
 #include "lull/error.h"
 #include "lull/os.h"
 #include "lull/version.h"
+#include "progress.h"
 
 #define REDIRECTS_MAX 10L
 #define PROGRESS_MS 100
-#define KEY_SIZE 37 /* a UUID and the final zero */
-#define BAR_WIDTH 30
 
 enum fetch_exit {
     FETCH_REFUSED = 3,
@@ -37,7 +36,7 @@ struct job {
     struct fetch *fetch;
     struct call_place place;
     struct fetch_output output;
-    char key[KEY_SIZE];
+    char key[CLI_KEY_SIZE];
     int exit_code;
     int64_t again_ms; /* monotonic; while it waits for a retry, else 0 */
 };
@@ -50,38 +49,29 @@ struct fetch {
     struct job *jobs;
     size_t next; /* the first that has not begun */
     size_t done;
+    struct progress progress;
     bool has_messages;
     bool has_progress;
-    bool is_bar_shown;
     bool is_interrupted;
     int signal_fd;
 };
 
 /* ---- progress, on a terminal ---- */
 
-static void clear_bar(struct fetch *fetch)
-{
-    if (fetch->is_bar_shown) {
-        fputs("\r\033[K", stderr);
-        fetch->is_bar_shown = false;
-    }
-}
-
-static void show_one(const struct job *job, int64_t mono_ms)
+static void show_one(struct progress *progress, const struct job *job, int64_t mono_ms)
 {
     const struct fetch_output *output = &job->output;
     if (job->again_ms > mono_ms) {
         char text[CLI_DURATION_SIZE];
-        fprintf(stderr, "\rwaiting, again in %s\033[K",
-                cli_format_duration(job->again_ms - mono_ms, text));
+        progress_text(progress, "waiting, again in %s",
+                      cli_format_duration(job->again_ms - mono_ms, text));
     } else if (output->expected > 0) {
-        int filled = (int)(output->written * BAR_WIDTH / output->expected);
-        filled = filled > BAR_WIDTH ? BAR_WIDTH : filled;
-        fprintf(stderr, "\r[%.*s%*s] %3d %%  %" PRId64 " of %" PRId64 " bytes\033[K", filled,
-                "##############################", BAR_WIDTH - filled, "",
-                (int)(output->written * 100 / output->expected), output->written, output->expected);
+        progress_bar(progress, (uint64_t)output->written, (uint64_t)output->expected,
+                     "%3d %%  %" PRId64 " of %" PRId64 " bytes",
+                     (int)(output->written * 100 / output->expected), output->written,
+                     output->expected);
     } else {
-        fprintf(stderr, "\r%" PRId64 " bytes\033[K", output->written);
+        progress_text(progress, "%" PRId64 " bytes", output->written);
     }
 }
 
@@ -91,14 +81,12 @@ static void show_progress(struct fetch *fetch)
         return;
     }
     if (fetch->options.url_count == 1) {
-        show_one(&fetch->jobs[0], lull_os_mono_ms());
+        show_one(&fetch->progress, &fetch->jobs[0], lull_os_mono_ms());
     } else {
-        int filled = (int)(fetch->done * BAR_WIDTH / fetch->options.url_count);
-        fprintf(stderr, "\r[%.*s%*s] %zu of %zu done, %zu under way\033[K", filled,
-                "##############################", BAR_WIDTH - filled, "", fetch->done,
-                fetch->options.url_count, lull_multi_count(fetch->multi));
+        progress_bar(&fetch->progress, fetch->done, fetch->options.url_count,
+                     "%zu of %zu done, %zu under way", fetch->done, fetch->options.url_count,
+                     lull_multi_count(fetch->multi));
     }
-    fetch->is_bar_shown = true;
 }
 
 /* ---- the hooks of a request ---- */
@@ -108,7 +96,7 @@ static bool before_wait(void *userdata, const struct lull_attempt *attempt)
     struct job *job = userdata;
     job->again_ms = lull_os_mono_ms() + attempt->delay_ms;
     if (job->fetch->has_messages) {
-        clear_bar(job->fetch);
+        progress_clear(&job->fetch->progress);
         call_print_retry(stderr, job->place, attempt);
     }
     return true;
@@ -118,7 +106,7 @@ static void after_decision(void *userdata, const struct lull_attempt *attempt,
                            const struct lull_verdict *verdict, const struct lull_trace *trace)
 {
     struct job *job = userdata;
-    clear_bar(job->fetch);
+    progress_clear(&job->fetch->progress);
     call_print_decision(stderr, job->place, attempt, verdict, trace);
 }
 
@@ -182,7 +170,7 @@ static void on_done(void *userdata, struct lull_result *result)
 {
     struct job *job = userdata;
     struct fetch *fetch = job->fetch;
-    clear_bar(fetch);
+    progress_clear(&fetch->progress);
     int64_t body_bytes = job->output.written;
     if (!fetch_output_finish(&job->output) && fetch->has_messages) {
         fputs("lull fetch: the output could not be written.\n", stderr);
@@ -199,16 +187,6 @@ static void on_done(void *userdata, struct lull_result *result)
 }
 
 /* ---- beginning one ---- */
-
-/* A random UUID (version 4). */
-static void make_key(char key[KEY_SIZE])
-{
-    uint64_t high = (lull_os_seed() & ~UINT64_C(0xf000)) | UINT64_C(0x4000);
-    uint64_t low = (lull_os_seed() >> 2) | UINT64_C(0x8000000000000000);
-    (void)snprintf(key, KEY_SIZE, "%08x-%04x-%04x-%04x-%012" PRIx64, (unsigned)(high >> 32),
-                   (unsigned)(high >> 16 & 0xffff), (unsigned)(high & 0xffff),
-                   (unsigned)(low >> 48), low & UINT64_C(0xffffffffffff));
-}
 
 static struct lull_body body_of(const struct fetch_options *options)
 {
@@ -246,7 +224,7 @@ static bool begin_job(struct fetch *fetch, size_t index)
     request.policy = &options->policy;
     request.idempotency_key = options->idempotency_key;
     if (options->is_key_auto) {
-        make_key(job->key);
+        cli_make_key(job->key);
         request.idempotency_key = job->key;
     }
     request.is_repeatable = options->is_repeatable;
@@ -345,7 +323,7 @@ static int run_with_client(struct fetch *fetch)
     if (is_good) {
         watch_signals(fetch);
         is_good = fetch_all(fetch);
-        clear_bar(fetch);
+        progress_clear(&fetch->progress);
     }
     int exit_code = is_good ? exit_code_of(fetch) : CLI_FAILED;
     if (!is_good) {

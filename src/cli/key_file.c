@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,6 @@
 #include "lull/error.h"
 
 #define KEY_FILE_MAX 16384 /* bytes; a key in any format has far less */
-#define OTHERS (S_IRWXG | S_IRWXO)
 
 static const char no_default[] = "neither XDG_CONFIG_HOME nor HOME is set: name the key file";
 
@@ -34,128 +32,48 @@ bool key_file_default(char *path, size_t size)
 
 /* ---- reading ---- */
 
-__attribute__((format(printf, 2, 3))) static bool fail(struct key_file_problem *problem,
-                                                       const char *format, ...)
+static const struct private_file_kind kind = {
+    .name = "key file",
+    .size_max = KEY_FILE_MAX,
+    .is_link_refused = true,
+};
+
+static bool fail(char problem[PRIVATE_FILE_PROBLEM_SIZE], const char *what, const char *path,
+                 const char *why)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(problem->text, sizeof problem->text, format, arguments);
-    va_end(arguments);
+    (void)snprintf(problem, PRIVATE_FILE_PROBLEM_SIZE, "%s%s%s", what, path, why);
     return false;
 }
 
-/* The path as a shell takes it. */
-static const char *quote(const char *path, char *out, size_t size)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "/._-+,:@%=";
-    size_t used = 0;
-    if (path[strspn(path, plain)] == '\0') {
-        return path;
-    }
-    out[used++] = '\'';
-    for (; *path && used + 6 < size; path++) {
-        const char *piece = *path == '\'' ? "'\\''" : NULL;
-        if (piece) {
-            memcpy(out + used, piece, 4);
-        } else {
-            out[used] = *path;
-        }
-        used += piece ? 4 : 1;
-    }
-    out[used++] = '\'';
-    out[used] = '\0';
-    return out;
-}
-
-/* What was given as a name may be a key that was pasted in the wrong place, so a name is repeated
- * only if there is such a file. */
-static bool fail_open(const char *path, bool is_default, int error,
-                      struct key_file_problem *problem)
-{
-    if (error == ELOOP) {
-        return fail(problem, "the key file %s is a symbolic link: name the file itself", path);
-    }
-    if (error == ENOENT && is_default) {
-        return fail(problem, "there is no key yet in %s: 'lull keys new' makes one", path);
-    }
-    return fail(problem, "the key file cannot be read: %s", strerror(error));
-}
-
-static bool check_status(const struct stat *status, const char *path,
-                         struct key_file_problem *problem)
-{
-    if (S_ISDIR(status->st_mode)) {
-        return fail(problem, "the key file %s is a folder", path);
-    }
-    if (!S_ISREG(status->st_mode)) {
-        return fail(problem, "the key file %s is no regular file", path);
-    }
-    if (status->st_mode & OTHERS) {
-        char quoted[2 * PATH_MAX];
-        return fail(problem, "others have access to the key file; mend it: chmod 600 %s",
-                    quote(path, quoted, sizeof quoted));
-    }
-    if (status->st_size > KEY_FILE_MAX) {
-        return fail(problem, "the key file %s is too big: a key has at most %d bytes", path,
-                    KEY_FILE_MAX);
-    }
-    return true;
-}
-
-static bool read_text(int fd, char *text, size_t *ret_length, struct key_file_problem *problem)
-{
-    size_t length = 0;
-    ssize_t count = 1;
-    while (length < KEY_FILE_MAX && count > 0) {
-        count = read(fd, text + length, KEY_FILE_MAX - length);
-        if (count < 0 && errno == EINTR) {
-            count = 1;
-        } else if (count > 0) {
-            length += (size_t)count;
-        }
-    }
-    if (count < 0) {
-        return fail(problem, "the key file cannot be read: %s", strerror(errno));
-    }
-    *ret_length = length;
-    return true;
-}
-
 bool key_file_read(const char *path, struct lull_vapid_key **ret_key,
-                   struct key_file_problem *problem)
+                   char problem[PRIVATE_FILE_PROBLEM_SIZE])
 {
     char place[PATH_MAX];
-    char text[KEY_FILE_MAX];
-    size_t length = 0;
-    struct stat status;
+    struct private_file file = {0};
     struct lull_webpush_error error = {""};
     bool is_default = path == NULL;
     if (is_default && !key_file_default(place, sizeof place)) {
-        return fail(problem, "%s", no_default);
+        return fail(problem, no_default, "", "");
     }
     path = is_default ? place : path;
-    /* Not blocking: a pipe would hold us here before we could see that it is one. */
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0) {
-        return fail_open(path, is_default, errno, problem);
+    if (is_default && access(path, F_OK) != 0 && errno == ENOENT) {
+        return fail(problem, "there is no key yet in ", path, ": 'lull keys new' makes one");
     }
-    bool is_good = fstat(fd, &status) == 0
-                       ? check_status(&status, path, problem)
-                       : fail(problem, "the key file cannot be read: %s", strerror(errno));
-    is_good = is_good && read_text(fd, text, &length, problem);
-    (void)close(fd);
-    if (is_good && lull_vapid_key_import(ret_key, text, length, NULL, &error) != LULL_OK) {
-        is_good = fail(problem, "the key file %s: %s", path, error.text);
+    if (!private_file_read(&kind, path, &file, problem)) {
+        return false;
     }
-    explicit_bzero(text, sizeof text);
+    bool is_good = lull_vapid_key_import(ret_key, file.text, file.length, NULL, &error) == LULL_OK;
+    private_file_free(&file);
+    if (!is_good) {
+        (void)snprintf(problem, PRIVATE_FILE_PROBLEM_SIZE, "the key file %s: %s", path, error.text);
+    }
     return is_good;
 }
 
 int key_file_load(const char *command, const char *path, struct lull_vapid_key **ret_key)
 {
-    struct key_file_problem problem = {""};
-    return key_file_read(path, ret_key, &problem) ? CLI_OK : cli_usage(command, "%s", problem.text);
+    char problem[PRIVATE_FILE_PROBLEM_SIZE] = "";
+    return key_file_read(path, ret_key, problem) ? CLI_OK : cli_usage(command, "%s", problem);
 }
 
 /* ---- writing ---- */

@@ -12,13 +12,7 @@
 #include <stddef.h>
 
 #include "lull/vapid.h"
-
-/* Enough for a sentence that names a path. */
-#define KEY_FILE_PROBLEM_SIZE 8704
-
-struct key_file_problem {
-    char text[KEY_FILE_PROBLEM_SIZE];
-};
+#include "private_file.h"
 
 /* $XDG_CONFIG_HOME/lull/vapid.json, or ~/.config/lull/vapid.json. False: neither is known. */
 bool key_file_default(char *path, size_t size);
@@ -26,9 +20,9 @@ bool key_file_default(char *path, size_t size);
 /* path NULL: the default one. CLI_OK, or CLI_USAGE after saying on stderr what is wrong. */
 int key_file_load(const char *command, const char *path, struct lull_vapid_key **ret_key);
 
-/* The same for a caller that says it in its own way. False: what is wrong is in *problem. */
+/* The same for a caller that says it in its own way. False: what is wrong is in problem. */
 bool key_file_read(const char *path, struct lull_vapid_key **ret_key,
-                   struct key_file_problem *problem);
+                   char problem[PRIVATE_FILE_PROBLEM_SIZE]);
 
 /* path NULL: the default one, whose folder is made if it is not there. is_forced: over an old one.
  * Whole or not at all: written beside, synced, then renamed. CLI_OK, CLI_USAGE (it exists),

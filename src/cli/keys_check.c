@@ -48,7 +48,7 @@ __attribute__((format(printf, 4, 5))) static void say(struct report *report, enu
                                                       const char *check, const char *format, ...)
 {
     static const char *const words[] = {"ok", "warning", "error"};
-    char text[KEY_FILE_PROBLEM_SIZE];
+    char text[PRIVATE_FILE_PROBLEM_SIZE];
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
@@ -77,9 +77,9 @@ static void check_key(struct report *report, const char *path)
 {
     struct lull_vapid_key *key = NULL;
     struct lull_webpush_error error = {""};
-    struct key_file_problem problem = {""};
-    if (!key_file_read(path, &key, &problem)) {
-        say(report, LEVEL_ERROR, "key", "%s", problem.text);
+    char problem[PRIVATE_FILE_PROBLEM_SIZE] = "";
+    if (!key_file_read(path, &key, problem)) {
+        say(report, LEVEL_ERROR, "key", "%s", problem);
         return;
     }
     say(report, LEVEL_OK, "file", "only you have access to the key file");

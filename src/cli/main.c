@@ -7,8 +7,10 @@
 #include "cli.h"
 #include "lull/version.h"
 
-static const struct cli_command *const commands[] = {&cli_explain, &cli_fetch, &cli_keys, &cli_mock,
-                                                     &cli_send};
+static const struct cli_command *const commands[] = {
+    &cli_explain, &cli_fetch, &cli_keys,  &cli_messages, &cli_mock,
+    &cli_push,    &cli_send,  &cli_serve, &cli_status,
+};
 static const size_t command_count = sizeof commands / sizeof commands[0];
 
 static const struct cli_command *find_command(const char *name)
@@ -60,6 +62,9 @@ static int run_help(int argc, char **argv)
         return unknown_command(argv[1]);
     }
     fputs(command->help, stdout);
+    if (command->print_more) {
+        command->print_more(stdout);
+    }
     return CLI_OK;
 }
 

@@ -135,12 +135,12 @@ static void warn(const struct send_options *options)
 /* Somewhere between nothing and all that fits (W3). */
 static bool draw_padding(struct send_options *options)
 {
-    size_t room = LULL_PUSH_TEXT_MAX - options->body_length;
+    size_t room = LULL_PUSH_TEXT_MAX - options->body.length;
     uint32_t number = 0;
     if (RAND_bytes((unsigned char *)&number, sizeof number) != 1) {
         return false;
     }
-    options->padding = (size_t)(number % (room + 1));
+    options->padding.bytes = (size_t)(number % (room + 1));
     return true;
 }
 
@@ -148,16 +148,16 @@ static int encrypt(struct send *send)
 {
     struct send_options *options = &send->options;
     struct lull_encryptor *encryptor = NULL;
-    if (!options->body) {
+    if (!options->body.data) {
         return CLI_OK;
     }
-    if ((options->is_padding_random && !draw_padding(options)) ||
+    if ((options->padding.is_random && !draw_padding(options)) ||
         lull_encryptor_new(&encryptor, 0) != LULL_OK) {
         return fail("there is not enough memory");
     }
-    int code = lull_push_encrypt(encryptor, options->subscription.p256dh,
-                                 options->subscription.auth, options->body, options->body_length,
-                                 options->padding, send->body, &send->body_length);
+    int code = lull_push_encrypt(
+        encryptor, options->subscription.p256dh, options->subscription.auth, options->body.data,
+        options->body.length, options->padding.bytes, send->body, &send->body_length);
     lull_encryptor_destroy(encryptor);
     return code == LULL_OK ? CLI_OK : fail("the message could not be encrypted");
 }

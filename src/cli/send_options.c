@@ -9,9 +9,8 @@
 #include "cli.h"
 #include "lull/duration.h"
 #include "lull/error.h"
-#include "topic.h"
+#include "message_options.h"
 
-#define SUBSCRIPTION_MAX 16384
 #define TTL_MAX_S (UINT64_C(366) * 86400)
 
 const char send_help[] =
@@ -124,27 +123,6 @@ static int refuse(const char *what)
 
 /* ---- values ---- */
 
-static int read_topic(struct send_options *options, const char *text)
-{
-    if (topic_form_of(text) != TOPIC_GOOD) {
-        return refuse("--topic must be 1 to 32 characters of A-Z a-z 0-9 - _");
-    }
-    options->topic = text;
-    return CLI_OK;
-}
-
-static int read_urgency(struct send_options *options, const char *text)
-{
-    static const char *const words[] = {"very-low", "low", "normal", "high"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (strcmp(text, words[i]) == 0) {
-            options->urgency = words[i];
-            return CLI_OK;
-        }
-    }
-    return refuse("--urgency must be very-low, low, normal or high");
-}
-
 static int read_number(struct send_options *options, struct pending *pending, int code,
                        const char *value)
 {
@@ -156,13 +134,7 @@ static int read_number(struct send_options *options, struct pending *pending, in
         options->ttl_ms = (int64_t)number * 1000;
         return result;
     case OPT_PAD:
-        options->is_padding_random = strcmp(value, "random") == 0;
-        if (options->is_padding_random) {
-            return CLI_OK;
-        }
-        result = cli_read_count("send", "pad", value, 0, LULL_PUSH_TEXT_MAX, &number);
-        options->padding = (size_t)number;
-        return result;
+        return message_read_padding("send", "pad", value, &options->padding);
     case OPT_RETRIES:
     default:
         result = cli_read_count("send", "retries", value, 0, LULL_POLICY_RETRIES_MAX, &number);
@@ -194,9 +166,9 @@ static int read_option(struct send_options *options, struct pending *pending, in
         pending->recall = value;
         return CLI_OK;
     case OPT_URGENCY:
-        return read_urgency(options, value);
+        return message_read_urgency("send", value, &options->urgency);
     case OPT_TOPIC:
-        return read_topic(options, value);
+        return message_read_topic("send", value, &options->topic);
     case OPT_POLICY:
         return cli_read_policy("send", "delivery", value, &options->policy);
     case OPT_DEADLINE:
@@ -239,38 +211,6 @@ static bool read_flag(struct send_options *options, int code)
 
 /* ---- the files ---- */
 
-static int read_subscription(struct send_options *options, const char *path)
-{
-    struct lull_webpush_error error;
-    size_t length = 0;
-    char *text = cli_read_file("send", "the subscription", path, SUBSCRIPTION_MAX, &length);
-    if (!text) {
-        return CLI_USAGE;
-    }
-    int code = lull_subscription_parse(&options->subscription, text, length, &error);
-    OPENSSL_cleanse(text, length);
-    free(text);
-    return code == LULL_OK ? CLI_OK : cli_usage("send", "--to: %s", error.text);
-}
-
-static int read_body(struct send_options *options, const char *value)
-{
-    bool is_file = *value == '@' || strcmp(value, "-") == 0;
-    if (is_file) {
-        const char *path = *value == '@' ? value + 1 : value;
-        options->body =
-            cli_read_file("send", "the body", path, LULL_PUSH_TEXT_MAX, &options->body_length);
-        return options->body ? CLI_OK : CLI_USAGE;
-    }
-    options->body_length = strlen(value);
-    if (options->body_length > LULL_PUSH_TEXT_MAX) {
-        return cli_usage("send", "--body has %zu bytes, at most %d fit into a push",
-                         options->body_length, LULL_PUSH_TEXT_MAX);
-    }
-    options->body = strdup(value);
-    return options->body ? CLI_OK : refuse("there is not enough memory");
-}
-
 /* A URL on one line, as --receipt has written it. */
 static int read_recalled(struct send_options *options, const char *path)
 {
@@ -304,12 +244,12 @@ static int check_together(struct send_options *options, const struct pending *pe
         (options->ttl_ms != LULL_TTL_DEFAULT || options->urgency || options->topic)) {
         return refuse("--ttl, --urgency and --topic are of a message, not of its --recall");
     }
-    if (!options->body && (options->padding > 0 || options->is_padding_random)) {
+    if (!options->body.data && (options->padding.bytes > 0 || options->padding.is_random)) {
         return refuse("--pad needs a --body");
     }
-    if (options->body_length + options->padding > LULL_PUSH_TEXT_MAX) {
+    if (options->body.length + options->padding.bytes > LULL_PUSH_TEXT_MAX) {
         return cli_usage("send", "--body and --pad have %zu bytes, at most %d fit into a push",
-                         options->body_length + options->padding, LULL_PUSH_TEXT_MAX);
+                         options->body.length + options->padding.bytes, LULL_PUSH_TEXT_MAX);
     }
     if (options->ttl_ms == LULL_TTL_DEFAULT && options->policy.ttl_ms == LULL_NEVER) {
         options->ttl_ms = LULL_DAYS(28); /* a push has one, whatever the policy was made for (T1) */
@@ -351,15 +291,18 @@ int send_options_read(struct send_options *options, int argc, char **argv)
         return refuse("there is an argument too many; values belong to flags");
     }
     if (pending.to && pending.body && strcmp(pending.to, "-") == 0 &&
-        (strcmp(pending.body, "-") == 0 || strcmp(pending.body, "@-") == 0)) {
+        message_is_stdin(pending.body)) {
         return refuse("--to and --body cannot both be standard input");
     }
-    result = pending.to ? read_subscription(options, pending.to) : CLI_OK;
+    result = pending.to
+                 ? message_read_subscription("send", pending.to, &options->subscription, NULL)
+                 : CLI_OK;
     if (result == CLI_OK && pending.recall) {
         result = read_recalled(options, pending.recall);
     }
     if (result == CLI_OK && pending.body) {
-        result = read_body(options, pending.body);
+        result =
+            message_read_text("send", "body", pending.body, LULL_PUSH_TEXT_MAX, &options->body);
     }
     return result == CLI_OK ? check_together(options, &pending) : result;
 }
@@ -371,10 +314,7 @@ const char *send_endpoint(const struct send_options *options)
 
 void send_options_free(struct send_options *options)
 {
-    if (options->body) {
-        OPENSSL_cleanse(options->body, options->body_length);
-    }
-    free(options->body);
+    message_text_free(&options->body);
     OPENSSL_cleanse(&options->subscription, sizeof options->subscription);
     OPENSSL_cleanse(options->recalled, sizeof options->recalled);
 }

@@ -8,14 +8,13 @@
 
 #include "lull/policy.h"
 #include "lull/webpush.h"
+#include "message_options.h"
 
 struct send_options {
     struct lull_subscription subscription; /* of --to */
     const char *key_path;                  /* NULL: the default file */
-    char *body;                            /* NULL: a push without one */
-    size_t body_length;
-    size_t padding; /* bytes, once the body is known */
-    bool is_padding_random;
+    struct message_text body;              /* none: a push without one */
+    struct message_padding padding;        /* bytes, once the body is known */
     int64_t ttl_ms;
     const char *urgency; /* NULL: not said */
     const char *topic;   /* NULL: none */

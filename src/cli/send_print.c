@@ -40,7 +40,7 @@ void send_print_request(FILE *out, const struct send_options *options,
     }
     fprintf(out, "Content-Length: %zu\n\n", body_length);
     fprintf(out, "Nothing was sent. Endpoint %s, service %s, %zu bytes of text.\n", hash,
-            service_of(options), options->body_length);
+            service_of(options), options->body.length);
 }
 
 void send_print_json(FILE *out, const struct send_options *options,

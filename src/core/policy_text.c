@@ -3,7 +3,9 @@
 
 #include "lull/duration.h"
 #include "lull/error.h"
+#include "number_text.h"
 #include "policy_fields.h"
+#include "policy_text.h"
 #include "saturate.h"
 #include "text.h"
 
@@ -85,47 +87,6 @@ int policy_refuse_field(struct lull_policy_error *ret_error, size_t offset,
     return policy_refuse(ret_error, LULL_ERR_RANGE, offset, field->key, what);
 }
 
-/* The digits at the front, and what stands behind them. */
-static bool split_number(struct text text, int64_t *ret_number, struct text *ret_rest)
-{
-    size_t i = 0;
-    int64_t number = 0;
-    for (; i < text.length && is_digit(text.data[i]); i++) {
-        number = saturating_add(saturating_multiply(number, 10), text.data[i] - '0');
-    }
-    *ret_number = number;
-    *ret_rest = (struct text){text.data + i, text.length - i};
-    return i > 0;
-}
-
-static bool parse_duration(struct text text, int64_t *ret_ms)
-{
-    static const struct {
-        const char *unit;
-        int64_t ms;
-    } units[] = {{"ms", 1},
-                 {"s", LULL_SECONDS(1)},
-                 {"m", LULL_MINUTES(1)},
-                 {"h", LULL_HOURS(1)},
-                 {"d", LULL_DAYS(1)}};
-    int64_t number = 0;
-    struct text rest = {0};
-    if (!split_number(text, &number, &rest)) {
-        return false;
-    }
-    if (rest.length == 0 && number == 0) {
-        *ret_ms = 0;
-        return true;
-    }
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        if (text_is(rest, units[i].unit)) {
-            *ret_ms = saturating_multiply(number, units[i].ms);
-            return true;
-        }
-    }
-    return false;
-}
-
 /* 12, 12% or 12.5%: in thousandths. */
 static bool parse_percent(struct text text, int64_t *ret_permille)
 {
@@ -135,7 +96,7 @@ static bool parse_percent(struct text text, int64_t *ret_permille)
     if (text.length > 0 && text.data[text.length - 1] == '%') {
         text.length--;
     }
-    if (!split_number(text, &whole, &rest)) {
+    if (!number_split(text, &whole, &rest)) {
         return false;
     }
     if (rest.length == 2 && rest.data[0] == '.' && is_digit(rest.data[1])) {
@@ -155,7 +116,7 @@ static int set_field(struct lull_policy *policy, const struct policy_field *fiel
     const char *expected = NULL;
     switch (field->unit) {
     case POLICY_COUNT:
-        expected = split_number(value.text, &number, &rest) && rest.length == 0
+        expected = number_split(value.text, &number, &rest) && rest.length == 0
                        ? NULL
                        : "must be a whole number";
         break;
@@ -167,15 +128,12 @@ static int set_field(struct lull_policy *policy, const struct policy_field *fiel
             number = LULL_NEVER;
             break;
         }
-        expected = parse_duration(value.text, &number)
-                       ? NULL
-                       : "must be none or a duration like 500ms, 30s, 5m, 1h or 2d";
+        expected =
+            number_duration(value.text, &number) ? NULL : "must be none or " NUMBER_DURATION_FORM;
         break;
     case POLICY_DURATION:
     default:
-        expected = parse_duration(value.text, &number)
-                       ? NULL
-                       : "must be a duration like 500ms, 30s, 5m, 1h or 2d";
+        expected = number_duration(value.text, &number) ? NULL : "must be " NUMBER_DURATION_FORM;
         break;
     }
     if (expected) {
@@ -194,7 +152,7 @@ static int set_multiplier(struct lull_policy *policy, struct word value,
 {
     int64_t whole = 0;
     struct text rest = {0};
-    bool is_good = split_number(value.text, &whole, &rest);
+    bool is_good = number_split(value.text, &whole, &rest);
     double number = (double)whole;
     if (is_good && rest.length > 0) {
         double unit = 0.1;
@@ -312,7 +270,7 @@ static int add_status(struct lull_policy *policy, struct word status, struct wor
     int64_t number = 0;
     struct text rest = {0};
     enum lull_class class_ = LULL_CLASS_REJECTED;
-    if (!split_number(status.text, &number, &rest) || rest.length > 0 || status.text.length != 3 ||
+    if (!number_split(status.text, &number, &rest) || rest.length > 0 || status.text.length != 3 ||
         number < 100) {
         return policy_refuse(
             ret_error, LULL_ERR_SYNTAX, status.offset, "status",
@@ -438,35 +396,67 @@ static int start_from_name(struct lull_policy *policy, struct word word,
                        "is not a policy; there are delivery, urgent, bulk, client and webhook");
 }
 
+/* key=value, as the setters above take it. */
+static int set_word(struct lull_policy *policy, struct word word,
+                    struct lull_policy_error *ret_error)
+{
+    size_t equals = word.text.length; /* the last =, since a problem's type may hold one */
+    while (equals > 0 && word.text.data[equals - 1] != '=') {
+        equals--;
+    }
+    if (equals == 0) {
+        return refuse_text(ret_error, LULL_ERR_SYNTAX, word.offset, word.text,
+                           "must be written as setting=value");
+    }
+    struct word key = {{word.text.data, equals - 1}, word.offset};
+    struct word value = {{word.text.data + equals, word.text.length - equals},
+                         word.offset + equals};
+    return set(policy, key, value, ret_error);
+}
+
+bool policy_text_name(const char *text, size_t length, struct text *ret_name, size_t *ret_end)
+{
+    struct word word = {0};
+    size_t at = 0;
+    bool is_name =
+        next_word(text, length, &at, &word) && !memchr(word.text.data, '=', word.text.length);
+    if (is_name) {
+        *ret_name = word.text;
+        *ret_end = at;
+    }
+    return is_name;
+}
+
+int policy_text_change(struct lull_policy *policy, const char *text, size_t length, size_t at,
+                       struct lull_policy_error *ret_error)
+{
+    struct lull_policy changed = *policy;
+    struct word word = {0};
+    int error = LULL_OK;
+    while (error == LULL_OK && next_word(text, length, &at, &word)) {
+        error = set_word(&changed, word, ret_error);
+    }
+    if (error == LULL_OK) {
+        error = lull_policy_validate(&changed, ret_error);
+    }
+    if (error == LULL_OK) {
+        *policy = changed;
+    }
+    return error;
+}
+
 int lull_policy_parse(struct lull_policy *ret_policy, const char *text, size_t length,
                       struct lull_policy_error *ret_error)
 {
     struct lull_policy policy;
-    struct word word = {0};
+    struct text name = {0};
     size_t at = 0;
-    bool is_first = true;
-    int error = lull_policy_named(&policy, "delivery");
-    while (error == LULL_OK && next_word(text, length, &at, &word)) {
-        /* The last =, since a problem's type may hold one. */
-        size_t equals = word.text.length;
-        while (equals > 0 && word.text.data[equals - 1] != '=') {
-            equals--;
-        }
-        if (equals > 0) {
-            struct word key = {{word.text.data, equals - 1}, word.offset};
-            struct word value = {{word.text.data + equals, word.text.length - equals},
-                                 word.offset + equals};
-            error = set(&policy, key, value, ret_error);
-        } else if (is_first) {
-            error = start_from_name(&policy, word, ret_error);
-        } else {
-            error = refuse_text(ret_error, LULL_ERR_SYNTAX, word.offset, word.text,
-                                "must be written as setting=value");
-        }
-        is_first = false;
-    }
+    int error =
+        policy_text_name(text, length, &name, &at)
+            ? start_from_name(&policy, (struct word){name, (size_t)(name.data - text)}, ret_error)
+            : lull_policy_named(&policy, "delivery");
     if (error == LULL_OK) {
-        error = lull_policy_validate(&policy, ret_error);
+        error = policy_text_change(&policy, text, length, at, ret_error);
     }
     if (error == LULL_OK) {
         *ret_policy = policy;

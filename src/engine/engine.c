@@ -383,6 +383,12 @@ void engine_drain(struct engine *engine)
     engine->is_draining = true;
 }
 
+bool engine_has_room(const struct engine *engine, uint32_t number)
+{
+    const struct scheduled *service = schedule_find(&engine->schedule, number);
+    return !service || has_room(engine, service);
+}
+
 int64_t engine_wake_ms(const struct engine *engine)
 {
     bool can_lease = !engine->is_draining && engine->in_flight < engine->config.in_flight_max;

@@ -160,6 +160,9 @@ void engine_on_settled(struct engine *engine, uint32_t number, enum engine_order
 /* From now on nothing new is leased or admitted; what is in flight ends. */
 void engine_drain(struct engine *engine);
 
+/* Could one more message of this service be in flight, as far as the engine's own limits go? */
+bool engine_has_room(const struct engine *engine, uint32_t number);
+
 /* When engine_next_lease will have something, if nothing happens before; LULL_NEVER: not at all. */
 int64_t engine_wake_ms(const struct engine *engine);
 

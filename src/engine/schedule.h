@@ -21,7 +21,7 @@ struct scheduled {
     int64_t wake_ms;   /* when it is to be looked at; LULL_NEVER: when something changes */
     int64_t closed_ms; /* its gate lets nothing through before */
     bool has_more;     /* others are due that could not go: what is new queues up behind them */
-    bool needs_room;           /* ... until one of those in flight has ended */
+    bool needs_room;   /* ... until one of those in flight has ended */
     uint64_t turn;
     uint32_t heap_place; /* from 1; 0: wake_ms is LULL_NEVER */
 };

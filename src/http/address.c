@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <strings.h>
 
 struct block {
     uint8_t prefix[16];
@@ -106,4 +107,34 @@ bool address_text_is_public(const char *text)
         return is_public_v4(bytes);
     }
     return inet_pton(AF_INET6, text, bytes) == 1 && is_public_v6(bytes);
+}
+
+/* localhost, and all below it (RFC 6761, section 6.3). A final dot changes nothing. */
+static bool is_localhost(const char *host, size_t length)
+{
+    static const char name[] = "localhost";
+    size_t name_length = sizeof name - 1;
+    length -= length > 0 && host[length - 1] == '.';
+    return length >= name_length &&
+           strncasecmp(host + length - name_length, name, name_length) == 0 &&
+           (length == name_length || host[length - name_length - 1] == '.');
+}
+
+bool address_host_is_private(const char *host, size_t length)
+{
+    char text[64]; /* no address is that long, in any writing */
+    struct in_addr v4;
+    struct in6_addr v6;
+    if (length >= sizeof text) {
+        return is_localhost(host, length);
+    }
+    memcpy(text, host, length);
+    text[length] = '\0';
+    if (inet_pton(AF_INET6, text, &v6) == 1) {
+        return !is_public_v6((const uint8_t *)&v6);
+    }
+    if (inet_aton(text, &v4)) {
+        return !is_public_v4((const uint8_t *)&v4);
+    }
+    return is_localhost(host, length);
 }

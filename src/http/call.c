@@ -393,7 +393,7 @@ static int64_t latency_us(const struct transfer *transfer)
 {
     curl_off_t us = -1;
     if (transfer->is_message) {
-        return (transfer->message->request.answered_ms - transfer->started_ms) * 1000;
+        return (transfer->posting->request.answered_ms - transfer->started_ms) * 1000;
     }
     (void)curl_easy_getinfo(transfer->easy, CURLINFO_STARTTRANSFER_TIME_T, &us);
     return us;

@@ -87,10 +87,10 @@ static int start_message(struct lull_multi *multi, struct transfer *transfer, st
     if (!transfer_prepare(transfer, call, false, true)) {
         return LULL_ERR_MEMORY;
     }
-    transfer->message->request.userdata = transfer;
+    transfer->posting->request.userdata = transfer;
     return error != LULL_OK
                ? error
-               : transport_submit(multi->transport, &transfer->message->request, mono_ms);
+               : transport_submit(multi->transport, &transfer->posting->request, mono_ms);
 }
 
 static bool start_on_curl(struct lull_multi *multi, struct transfer *transfer, struct call *call,
@@ -111,7 +111,7 @@ struct transfer *multi_start(struct lull_multi *multi, struct call *call, bool i
     struct transfer *transfer = multi->free_transfers[--multi->free_count];
     transfer->attempt = attempt;
     transfer->started_ms = mono_ms;
-    bool is_for_curl = is_hedge || !message_is_for(&call->request);
+    bool is_for_curl = is_hedge || !posting_is_for(&call->request);
     bool is_started = false;
     if (!is_for_curl) {
         int error = start_message(multi, transfer, call, mono_ms);
@@ -136,7 +136,7 @@ struct transfer *multi_start(struct lull_multi *multi, struct call *call, bool i
 void multi_stop(struct lull_multi *multi, struct transfer *transfer)
 {
     if (transfer->is_message) {
-        transport_withdraw(multi->transport, &transfer->message->request, lull_os_mono_ms());
+        transport_withdraw(multi->transport, &transfer->posting->request, lull_os_mono_ms());
     } else {
         (void)curl_multi_remove_handle(multi->curl, transfer->easy);
     }
@@ -147,7 +147,7 @@ void multi_stop(struct lull_multi *multi, struct transfer *transfer)
 void multi_withdraw(struct lull_multi *multi, struct transfer *transfer, int64_t mono_ms)
 {
     if (transfer->is_message) {
-        transport_withdraw(multi->transport, &transfer->message->request, mono_ms);
+        transport_withdraw(multi->transport, &transfer->posting->request, mono_ms);
         (void)transfer_take_message(transfer);
         transfer->is_stopped = true;
     }

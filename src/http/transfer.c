@@ -366,11 +366,11 @@ static bool choose_handle(struct transfer *transfer, bool is_hedge)
 
 static bool prepare_message(struct transfer *transfer, struct call *call)
 {
-    if (!transfer->message) {
-        transfer->message = calloc(1, sizeof *transfer->message);
+    if (!transfer->posting) {
+        transfer->posting = calloc(1, sizeof *transfer->posting);
     }
-    return transfer->message && make_headers(transfer, call) &&
-           message_prepare(transfer->message, &call->request, all_headers(transfer),
+    return transfer->posting && make_headers(transfer, call) &&
+           posting_prepare(transfer->posting, &call->request, all_headers(transfer),
                            response_max(&call->request)) == LULL_OK;
 }
 
@@ -452,7 +452,7 @@ void transfer_free(struct transfer *transfer)
     if (transfer->pooled) {
         curl_easy_cleanup(transfer->pooled);
     }
-    message_free(transfer->message);
+    posting_free(transfer->posting);
     free(transfer);
 }
 
@@ -460,8 +460,8 @@ void transfer_free(struct transfer *transfer)
 
 CURLcode transfer_take_message(struct transfer *transfer)
 {
-    struct transport_request *request = &transfer->message->request;
-    CURLcode code = message_code(request);
+    struct transport_request *request = &transfer->posting->request;
+    CURLcode code = posting_code(request);
     struct response swapped = transfer->response;
     transfer->response = request->response;
     request->response = swapped;
@@ -511,7 +511,7 @@ struct lull_outcome transfer_outcome(const struct transfer *transfer, CURLcode c
     } else if (transfer->is_message && !transfer->is_stopped) {
         outcome.transport = response->is_head_complete
                                 ? LULL_TRANSPORT_RESET /* of a body that was wanted */
-                                : transfer->message->request.outcome.transport;
+                                : transfer->posting->request.outcome.transport;
     } else if (transfer->is_below_goaway) {
         outcome.transport = LULL_TRANSPORT_GOAWAY;
     } else if (transfer->guard.is_repeat_stopped && transfer->is_stream_refused) {

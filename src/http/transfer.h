@@ -13,7 +13,7 @@
 #include "curl_guard.h"
 #include "lull/breaker.h"
 #include "lull/outcome.h"
-#include "message.h"
+#include "posting.h"
 #include "response.h"
 
 struct call;
@@ -25,7 +25,7 @@ struct transfer {
     size_t index;            /* in the multi's table */
     bool is_message;         /* it goes by the transport, and easy is NULL */
     bool is_stopped;         /* by us, before its end */
-    struct message *message; /* kept from one to the next; NULL: there was none yet */
+    struct posting *posting; /* kept from one to the next; NULL: there was none yet */
     const char *detail;      /* why a message failed */
     bool is_hedge;
     struct curl_guard guard;

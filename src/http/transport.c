@@ -4,12 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "header_names.h"
+#include "header_rules.h"
 #include "lull/duration.h"
 #include "lull/error.h"
 #include "request_list.h"
 #include "transport_way.h"
-#include "visible.h"
 
 struct transport {
     struct transport_config config;
@@ -202,56 +201,6 @@ void transport_request_clean_up(struct transport_request *request)
     response_free(&request->response);
 }
 
-static bool is_about_connection(const struct lull_header *header)
-{
-    static const struct header_name names[] = {
-        HEADER_NAME("connection"), HEADER_NAME("content-length"), HEADER_NAME("expect"),
-        HEADER_NAME("host"),       HEADER_NAME("keep-alive"),     HEADER_NAME("proxy-connection"),
-        HEADER_NAME("te"),         HEADER_NAME("upgrade"),        HEADER_NAME("transfer-encoding")};
-    return header_is_one_of(header, names, sizeof names / sizeof *names);
-}
-
-static bool is_name_good(const struct lull_header *header)
-{
-    static const bool is_good[256] = {
-        ['a' ... 'z'] = true, ['0' ... '9'] = true, ['!'] = true,  ['#'] = true, ['$'] = true,
-        ['%'] = true,         ['&'] = true,         ['\''] = true, ['*'] = true, ['+'] = true,
-        ['-'] = true,         ['.'] = true,         ['^'] = true,  ['_'] = true, ['`'] = true,
-        ['|'] = true,         ['~'] = true,
-    };
-    for (size_t i = 0; i < header->name_length; i++) {
-        if (!is_good[(unsigned char)header->name[i]]) {
-            return false;
-        }
-    }
-    return header->name_length > 0 && !is_about_connection(header);
-}
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
-static bool is_value_good(const char *value, size_t length)
-{
-    if (length == 0) {
-        return true;
-    }
-    if (is_blank(value[0]) || is_blank(value[length - 1])) {
-        return false;
-    }
-    if (visible_is_clean(value, length, ' ', false)) {
-        return true;
-    }
-    for (size_t i = 0; i < length; i++) { /* it may be a tab */
-        unsigned char c = (unsigned char)value[i];
-        if ((c < ' ' && c != '\t') || c == 0x7f) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool is_method_good(const char *method)
 {
     size_t length = method ? strlen(method) : 0;
@@ -267,8 +216,9 @@ static bool is_request_good(const struct transport_request *request)
 {
     size_t bytes = strlen(request->url);
     for (size_t i = 0; i < request->header_count; i++) {
-        if (i == TRANSPORT_HEADERS_MAX || !is_name_good(&request->headers[i]) ||
-            !is_value_good(request->headers[i].value, request->headers[i].value_length)) {
+        if (i == TRANSPORT_HEADERS_MAX || !header_is_name_good(&request->headers[i]) ||
+            header_is_about_connection(&request->headers[i]) ||
+            !header_is_value_good(request->headers[i].value, request->headers[i].value_length)) {
             return false;
         }
         bytes += request->headers[i].name_length + request->headers[i].value_length + 32;

@@ -1,11 +1,14 @@
 /*
  * config - what `lull serve` is told: lull.conf, the environment and its flags, in one struct.
  *
- *   config_init -> config_read_file -> config_set for each variable and flag -> config_check
- *               -> ... -> config_clean_up
+ *   config_init -> config_read_file -> config_read_environment -> config_set for each flag
+ *               -> config_check -> ... -> config_clean_up
  *
- * Every mistake is told with file and line, what was wrong and what is accepted; all of them, not
- * only the first. The texts of secrets are never repeated.
+ * What comes later wins. The keys are one table, config_keys. Every mistake is told with file and
+ * line, what was wrong and what is accepted; all of them, not only the first. Values are not
+ * repeated, since one may be a secret that was put in the wrong place.
+ *
+ * Of one thread at a time: libConfuse keeps its state in globals.
  */
 #ifndef LULL_SERVER_CONFIG_H
 #define LULL_SERVER_CONFIG_H
@@ -42,6 +45,12 @@ struct config_token { /* a line of the token file: "name: secret" */
     uint8_t hash[32]; /* SHA-256 of the secret: the secret itself is not kept */
 };
 
+struct config_origin { /* where a key got its value, for a mistake that is seen later */
+    char *path;        /* NULL: not from a file */
+    int line;
+    char where[CONFIG_NAME_SIZE]; /* "limits.senders", "LULL_LISTEN", "--listen"; "": the default */
+};
+
 struct config {
     char *listen;     /* "127.0.0.1:8372", "[::1]:8372", or a path with a / for a Unix socket
                                                                default 127.0.0.1:8372 */
@@ -52,7 +61,7 @@ struct config {
     size_t key_count;
     char *subject;     /* of a key that is made            default mailto:admin@ the host's name */
     char *ca_file;     /* NULL: the system's */
-    char *proxy;       /* of HTTP/1.1; NULL: as the environment says */
+    char *proxy;       /* of HTTP/1.1; NULL: as the environment says; "": none */
     char *push_policy; /* of pushes that name none         default delivery */
     char *webhook_policy;    /*                               default webhook */
     bool is_private_allowed; /* targets on private addresses (W5)   default false */
@@ -74,7 +83,7 @@ struct config {
         int64_t first_byte_timeout_ms;      /*                          default 30,000 */
         int64_t timeout_ms;                 /*                          default 60,000 */
         int64_t drain_timeout_ms; /* after SIGTERM, for what is in flight   default 30,000 */
-        uint32_t delivered_kept;  /* remembered to be shown             default 100,000 */
+        uint32_t delivered_kept;  /* remembered to be shown             default 10,000 */
     } limits;
 
     struct config_policy *policies;
@@ -85,14 +94,20 @@ struct config {
     size_t signer_count;
     struct config_token *tokens; /* read from token_file by config_check */
     size_t token_count;
+    struct config_origin *origins; /* of each key, in the order of config_keys */
 };
 
-/* Told of each mistake: path may be NULL (a flag or a variable: then `where` names it), line 0. */
+/* Told of each mistake. path may be NULL (a flag or a variable: then `where` names it), line 0, and
+ * where "" if it is about a whole file. sentence is what comes behind "where: ". */
 struct config_report {
     void *userdata;
     void (*mistake)(void *userdata, const char *path, int line, const char *where,
                     const char *sentence);
 };
+
+/* Is a config_report.mistake that prints "path:line: where: sentence"; userdata is a FILE. */
+void config_print_mistake(void *file, const char *path, int line, const char *where,
+                          const char *sentence);
 
 /* All defaults. False: no memory. */
 bool config_init(struct config *config);
@@ -105,6 +120,9 @@ bool config_read_file(struct config *config, const char *path, const struct conf
  * where names it for the report ("--listen", "LULL_LISTEN"). */
 bool config_set(struct config *config, const char *key, const char *value, const char *where,
                 const struct config_report *report);
+
+/* config_set for each variable of the table that is there and not empty. */
+bool config_read_environment(struct config *config, const struct config_report *report);
 
 /* What depends on more than one key, and the files that are named: reads tokens; listening
  * elsewhere than on loopback without a token is refused; the soft limit is not over the hard one.

@@ -223,13 +223,8 @@ void delivery_outcome(struct delivery *delivery, struct message *message,
     message->lost = 0; /* its worker has lived through this one (Q8) */
     engine_on_outcome(delivery->engine, now_ms, &flight->known, outcome, order);
     host->on_attempt(host->userdata, message, outcome, order, flight->started_ms, now_ms);
-    if (order->kind == ENGINE_DONE) {
-        message->attempts = order->attempts;
-        message->status = (uint16_t)outcome->status;
-    } else {
-        note_attempt(message, outcome, order, flight->started_ms, now_ms);
-        change_message(message, order);
-    }
+    note_attempt(message, outcome, order, flight->started_ms, now_ms);
+    change_message(message, order);
     add_settlement(delivery, flight);
 }
 
@@ -471,6 +466,7 @@ static void follow_leases(struct delivery *delivery, const struct store_batch *b
 {
     for (size_t i = 0; i < batch->lease_count; i++) {
         const struct store_lease *lease = &batch->leases[i];
+        services_note(&delivery->services, lease);
         bool is_all = lease->ret_count < lease->max && lease->ret_stop == GATE_OPEN;
         engine_on_leased(delivery->engine, lease->service, lease->max, lease->ret_count, !is_all,
                          lease->ret_count == lease->max ? now_ms : lease->ret_until_ms, now_ms);

@@ -101,6 +101,13 @@ void delivery_destroy(struct delivery *delivery);
 int delivery_service(struct delivery *delivery, const char *name, size_t length,
                      uint32_t *ret_number);
 
+/* "" for a number that is not known. Lasts as long as the delivery. */
+const char *delivery_service_name(const struct delivery *delivery, uint32_t number);
+
+/* What keeps the messages of a service that are due (Q10), as far as is known here. */
+enum gate_stop delivery_stop_of(const struct delivery *delivery, uint32_t number, int64_t now_ms,
+                                int64_t *ret_until_ms);
+
 /* To be done by the next delivery_step. */
 void delivery_put(struct delivery *delivery, struct delivery_put *put);
 void delivery_cancel(struct delivery *delivery, struct delivery_cancel *cancel);

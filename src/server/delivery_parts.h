@@ -39,9 +39,12 @@ void batch_room_clean_up(struct batch_room *room);
 /* What is known of a service here, and what its gate is to become. */
 struct service_gate {
     uint32_t number;
+    char name[256];
     struct gate gate; /* as the store has it */
     struct gate wanted;
-    bool is_wanted; /* there is a change to be made */
+    bool is_wanted;           /* there is a change to be made */
+    enum gate_stop last_stop; /* of its last lease, until: */
+    int64_t last_until_ms;
     struct service_gate *next_wanted;
 };
 
@@ -76,7 +79,7 @@ struct delivery {
     uint64_t commits;
     uint64_t lost_leases;
     bool is_crowded;       /* there are services that the engine had no place for */
-    bool is_miscounted; /* of what waits: the store has to be asked */
+    bool is_miscounted;    /* of what waits: the store has to be asked */
     int64_t full_until_ms; /* the disk is full; 0: it is not */
     int64_t reclaim_ms;
     int64_t sweep_ms;
@@ -100,5 +103,8 @@ bool services_has_wish(const struct service_gates *services);
 /* The changes that are wanted, up to max; and, when they are in the store, what follows. */
 size_t services_gather(struct service_gates *services, struct store_set_gate *gates, size_t max);
 void services_follow(struct delivery *delivery, const struct store_batch *batch, int64_t now_ms);
+
+/* What the last lease came to. */
+void services_note(struct service_gates *services, const struct store_lease *lease);
 
 #endif

@@ -1,5 +1,6 @@
 /* delivery_services - see delivery_parts.h. SPDX-License-Identifier: MIT */
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,11 +42,11 @@ void services_clean_up(struct service_gates *services)
 
 static struct service_gate *find(const struct service_gates *services, uint32_t number)
 {
-    return number <= services->size ? services->list[number - 1] : NULL;
+    return number > 0 && number <= services->size ? services->list[number - 1] : NULL;
 }
 
 /* Found, or new. NULL: no memory. */
-static struct service_gate *know(struct service_gates *services, uint32_t number)
+static struct service_gate *know(struct service_gates *services, uint32_t number, const char *name)
 {
     if (number > services->size) {
         size_t size = services->size * 2 > number ? services->size * 2 : (size_t)number + 16;
@@ -60,6 +61,7 @@ static struct service_gate *know(struct service_gates *services, uint32_t number
     struct service_gate **place = &services->list[number - 1];
     if (!*place && (*place = calloc(1, sizeof **place))) {
         (*place)->number = number;
+        (void)snprintf((*place)->name, sizeof(*place)->name, "%s", name);
     }
     return *place;
 }
@@ -82,10 +84,10 @@ static bool is_same(const struct gate *a, const struct gate *b)
 }
 
 /* What the operator has set wins over what the store has from before. */
-static void limit(struct delivery *delivery, struct service_gate *service, const char *name)
+static void limit(struct delivery *delivery, struct service_gate *service)
 {
     struct gate gate = service->is_wanted ? service->wanted : service->gate;
-    delivery->config.host.limit(delivery->config.host.userdata, name, &gate);
+    delivery->config.host.limit(delivery->config.host.userdata, service->name, &gate);
     if (!is_same(&gate, &service->gate)) {
         want(&delivery->services, service, &gate);
     }
@@ -101,13 +103,13 @@ static void look_at(void *userdata, const struct store_service *seen)
 {
     struct look *look = userdata;
     struct delivery *delivery = look->delivery;
-    struct service_gate *service = know(&delivery->services, seen->number);
+    struct service_gate *service = know(&delivery->services, seen->number, seen->name);
     if (look->error != LULL_OK || !service) {
         look->error = look->error != LULL_OK ? look->error : LULL_ERR_MEMORY;
         return;
     }
     service->gate = seen->gate;
-    limit(delivery, service, seen->name);
+    limit(delivery, service);
     if (!engine_knows(delivery->engine, seen->number)) {
         if (seen->waiting == 0) {
             return; /* it gets its place with its next message */
@@ -150,12 +152,12 @@ int services_number(struct delivery *delivery, const char *name, size_t length,
         services->last_number = number;
     }
     bool is_new = find(services, number) == NULL;
-    struct service_gate *service = know(services, number);
+    struct service_gate *service = know(services, number, services->last_name);
     if (!service) {
         return LULL_ERR_MEMORY;
     }
     if (is_new) {
-        limit(delivery, service, services->last_name);
+        limit(delivery, service);
     }
     int error = engine_knows(delivery->engine, number)
                     ? LULL_OK
@@ -221,4 +223,40 @@ void services_follow(struct delivery *delivery, const struct store_batch *batch,
     if (is_missed) {
         (void)services_look(delivery, now_ms); /* at the next look, if not now */
     }
+}
+
+void services_note(struct service_gates *services, const struct store_lease *lease)
+{
+    struct service_gate *service = find(services, lease->service);
+    if (service) {
+        service->last_stop = lease->ret_stop;
+        service->last_until_ms = lease->ret_until_ms;
+    }
+}
+
+const char *delivery_service_name(const struct delivery *delivery, uint32_t number)
+{
+    const struct service_gate *service = find(&delivery->services, number);
+    return service ? service->name : "";
+}
+
+enum gate_stop delivery_stop_of(const struct delivery *delivery, uint32_t number, int64_t now_ms,
+                                int64_t *ret_until_ms)
+{
+    const struct service_gate *service = find(&delivery->services, number);
+    *ret_until_ms = LULL_NEVER;
+    if (!service) {
+        return GATE_OPEN;
+    }
+    if (service->gate.paused_until_ms > now_ms) {
+        *ret_until_ms = service->gate.paused_until_ms;
+        return GATE_PAUSED;
+    }
+    if (service->last_stop == GATE_RATE && service->last_until_ms > now_ms) {
+        *ret_until_ms = service->last_until_ms;
+        return GATE_RATE;
+    }
+    return service->last_stop == GATE_FULL || !engine_has_room(delivery->engine, number)
+               ? GATE_FULL
+               : GATE_OPEN;
 }

@@ -34,6 +34,8 @@ struct intake_call {
     int64_t now_ms;
     const char *traceparent;     /* "" or NULL: none */
     const char *idempotency_key; /* of the header; "" or NULL: none */
+    bool is_key_default;         /* that is for a text without a key of its own, as in a batch; else
+                                    the two must not differ */
 };
 
 /* Why not: for a problem+json. */

@@ -42,6 +42,7 @@ struct job_cancel {
     struct job job;
     struct delivery_cancel cancel;
     enum delivery_cancelled how;
+    int error; /* a store's, or the server is about to stop: then nothing of it was done */
 };
 
 /* One that has left the store, while it is remembered. */
@@ -52,11 +53,12 @@ struct departed {
     uint16_t status;
     bool is_replaced; /* else it was delivered */
     uint64_t replaced_by;
+    struct message *message; /* of one that was delivered, without its body; or NULL */
 };
 
 enum job_found {
     JOB_FOUND,    /* message is a copy, the asker's: message_free */
-    JOB_DEPARTED, /* departed says how */
+    JOB_DEPARTED, /* departed says how; message is a copy of its own, the asker's, or NULL */
     JOB_GONE,     /* it was delivered or replaced, longer ago than is remembered */
     JOB_UNKNOWN,  /* there never was such an id */
 };
@@ -84,7 +86,8 @@ struct job_list {
     struct job job;
     struct store_filter filter; /* service is set by service_name, if that is not "" */
     char service_name[256];
-    struct message **list; /* room for filter.limit; copies, the asker's */
+    struct message **list;  /* room for filter.limit; copies, the asker's */
+    struct job_gate *gates; /* room for as many: of the service of each */
     size_t count;
     uint64_t after;
     int error;

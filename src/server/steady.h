@@ -1,10 +1,10 @@
 /*
  * steady - a wall clock that does not step (T4).
  *
- * Pure. While the program runs, time goes on as the monotonic clock does; where the wall clock has
- * been set, it is followed a tenth faster or slower, so that nothing waits twice, nothing goes out
- * before its Retry-After, and not all of a queue is due at once. What TTLs are off by meanwhile is
- * what the clock was wrong by before.
+ * Pure. While the program runs, time goes on as the monotonic clock does. Where the wall clock has
+ * been set it is followed slowly: a tenth slower if it was set back, a two-thousandth faster if it
+ * was set ahead, so that nothing goes out before its Retry-After and not all of a queue is due at
+ * once. What TTLs are off by meanwhile is what the clock was wrong by before.
  */
 #ifndef LULL_SERVER_STEADY_H
 #define LULL_SERVER_STEADY_H
@@ -14,7 +14,7 @@
 struct steady {
     int64_t now_ms;  /* as last said */
     int64_t mono_ms; /* when that was */
-    int64_t rest;    /* of the following, in tenths of a millisecond */
+    int64_t rest;    /* time that was not enough to follow by a millisecond */
 };
 
 void steady_init(struct steady *steady, int64_t wall_ms, int64_t mono_ms);

@@ -424,13 +424,6 @@ static bool memory_has_given(struct store *store, uint64_t id)
     return has_given;
 }
 
-static struct message *copy_without_body(const struct message *message)
-{
-    struct message lean = *message;
-    lean.body = (struct message_bytes){0};
-    return message_copy(&lean);
-}
-
 static int memory_list(struct store *store, const struct store_filter *filter,
                        struct message **ret_list, size_t *ret_count, uint64_t *ret_after)
 {
@@ -455,7 +448,7 @@ static int memory_list(struct store *store, const struct store_filter *filter,
         if (filter->service != 0 && entry->message->service != filter->service) {
             continue;
         }
-        ret_list[count] = copy_without_body(entry->message);
+        ret_list[count] = message_copy_without_body(entry->message);
         if (!ret_list[count]) {
             error = LULL_ERR_MEMORY;
             break;

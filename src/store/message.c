@@ -65,6 +65,13 @@ struct message *message_copy(const struct message *message)
     return copy;
 }
 
+struct message *message_copy_without_body(const struct message *message)
+{
+    struct message lean = *message;
+    lean.body = (struct message_bytes){NULL, 0};
+    return message_copy(&lean);
+}
+
 void message_free(struct message *message)
 {
     struct owned *owned = (struct owned *)(void *)message;

@@ -88,7 +88,8 @@ struct message {
  * is 0. NULL: no memory. */
 struct message *message_new(size_t envelope_length, size_t body_length, size_t history_length);
 struct message *message_copy(const struct message *message); /* NULL: no memory */
-void message_free(struct message *message);                  /* NULL is fine */
+struct message *message_copy_without_body(const struct message *message);
+void message_free(struct message *message); /* NULL is fine */
 
 /* Gives it a longer history: a copy of this. False: no memory, and nothing has changed. */
 bool message_set_history(struct message *message, const void *history, size_t length);

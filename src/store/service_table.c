@@ -107,6 +107,16 @@ int service_table_add(struct service_table *table, const char *name, size_t leng
     return LULL_OK;
 }
 
+void service_table_remove_last(struct service_table *table)
+{
+    const struct service_entry *last = service_table_at(table, table->count);
+    uint32_t place = find_place(table, last->name, last->name_length);
+    free(last->name);
+    table->count--;
+    memmove(&table->by_name[place], &table->by_name[place + 1],
+            (table->count - place) * sizeof(uint32_t));
+}
+
 struct service_entry *service_table_at(const struct service_table *table, uint32_t number)
 {
     assert(number >= 1 && number <= table->count);

@@ -20,6 +20,10 @@ struct service_entry {
     uint64_t waiting;
     uint32_t turn;     /* of claim */
     uint64_t saved_in; /* the batch that saved it */
+
+    /* For a backend that has to look it up: of what waits, LULL_NEVER: nothing does. */
+    int64_t next_due_ms;
+    bool is_next_due_known;
 };
 
 struct service_undo;
@@ -51,6 +55,9 @@ uint32_t service_table_next(const struct service_table *table);
 
 /* With the next number. LULL_ERR_MEMORY. */
 int service_table_add(struct service_table *table, const char *name, size_t length);
+
+/* Takes the last one out again. */
+void service_table_remove_last(struct service_table *table);
 
 /* Of a number that was given out: anything else is a mistake of the caller. */
 struct service_entry *service_table_at(const struct service_table *table, uint32_t number);

@@ -50,6 +50,13 @@ size_t lull_encryptor_prepare(struct lull_encryptor *encryptor, size_t count)
     return reserve_prepare(&encryptor->reserve, &encryptor->curve, count);
 }
 
+bool encryptor_is_point(struct lull_encryptor *encryptor,
+                        const uint8_t p256dh[LULL_P256_POINT_SIZE])
+{
+    /* Asked again, as below: a good subscription is not called bad for want of memory. */
+    return curve_is_point(&encryptor->curve, p256dh) || curve_is_point(&encryptor->curve, p256dh);
+}
+
 /* The secret of RFC 8291's section 3.4, which both sides come to. */
 static bool derive_secret(struct lull_encryptor *encryptor, const uint8_t *private_key,
                           const uint8_t *peer, const uint8_t *receiver, const uint8_t *sender,

@@ -1,4 +1,4 @@
-/* encryptor - the entrance with a fixed key pair and salt, for published vectors alone. */
+/* encryptor - what is behind lull/webpush.h: for the server, and for tests. */
 #ifndef LULL_WEBPUSH_ENCRYPTOR_H
 #define LULL_WEBPUSH_ENCRYPTOR_H
 
@@ -6,7 +6,12 @@
 #include "curve.h"
 #include "lull/webpush.h"
 
-/* As lull_push_encrypt. Whoever uses a pair or a salt twice gives the text away. */
+/* For a subscription to which nothing is encrypted: is it one that could be? */
+bool encryptor_is_point(struct lull_encryptor *encryptor,
+                        const uint8_t p256dh[LULL_P256_POINT_SIZE]);
+
+/* With a fixed key pair and salt, for published vectors alone. As lull_push_encrypt. Whoever uses a
+ * pair or a salt twice gives the text away. */
 int encrypt_with(struct lull_encryptor *encryptor, const struct pair *pair,
                  const uint8_t salt[AES128GCM_SALT_SIZE],
                  const uint8_t p256dh[LULL_P256_POINT_SIZE],

@@ -8,6 +8,7 @@
 #include "lull/duration.h"
 #include "lull/webpush.h"
 #include "refuse_json.h"
+#include "subscription_json.h"
 
 #define EXPIRES_MAX_MS 8.64e15 /* what a date in JavaScript can hold */
 
@@ -80,9 +81,7 @@ static int check_point(const uint8_t point[LULL_P256_POINT_SIZE], struct lull_we
     if (!is_ready) {
         return refuse_memory(error);
     }
-    return is_point ? LULL_OK
-                    : refuse(error, LULL_ERR_RANGE,
-                             "keys.p256dh is not an uncompressed point on the curve P-256");
+    return is_point ? LULL_OK : refuse(error, LULL_ERR_RANGE, SUBSCRIPTION_NO_POINT);
 }
 
 static int read_expiration(struct lull_subscription *subscription, const json_t *object,
@@ -102,41 +101,52 @@ static int read_expiration(struct lull_subscription *subscription, const json_t 
     return LULL_OK;
 }
 
-static int read_object(struct lull_subscription *subscription, const json_t *object,
-                       struct lull_webpush_error *error)
+int subscription_read(struct lull_subscription *subscription, const json_t *object,
+                      const char **ret_member, struct lull_webpush_error *error)
 {
+    *ret_member = "";
     if (!json_is_object(object)) {
         return refuse(error, LULL_ERR_SYNTAX,
                       "a subscription is a JSON object with endpoint and keys");
     }
+    *ret_member = "endpoint";
     int code = read_endpoint(subscription, object, error);
     if (code != LULL_OK) {
         return code;
     }
+    *ret_member = "keys";
     const json_t *keys = json_object_get(object, "keys");
     if (!json_is_object(keys)) {
         return refuse(error, LULL_ERR_SYNTAX, "keys %s",
                       keys ? "must be an object with p256dh and auth" : "is missing");
     }
+    *ret_member = "keys.p256dh";
     code = read_key(keys, "p256dh", subscription->p256dh, sizeof subscription->p256dh, error);
-    code = code != LULL_OK ? code : check_point(subscription->p256dh, error);
-    code = code != LULL_OK
-               ? code
-               : read_key(keys, "auth", subscription->auth, sizeof subscription->auth, error);
-    return code != LULL_OK ? code : read_expiration(subscription, object, error);
+    if (code != LULL_OK) {
+        return code;
+    }
+    *ret_member = "keys.auth";
+    code = read_key(keys, "auth", subscription->auth, sizeof subscription->auth, error);
+    if (code != LULL_OK) {
+        return code;
+    }
+    *ret_member = "expirationTime";
+    return read_expiration(subscription, object, error);
 }
 
 int lull_subscription_parse(struct lull_subscription *ret_subscription, const char *text,
                             size_t length, struct lull_webpush_error *error)
 {
     struct lull_subscription subscription = {0};
+    const char *ignored = NULL;
     json_error_t where;
     json_t *object = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &where);
     if (!object) {
         return refuse_json(error, &where);
     }
-    int code = read_object(&subscription, object, error);
+    int code = subscription_read(&subscription, object, &ignored, error);
     json_decref(object);
+    code = code != LULL_OK ? code : check_point(subscription.p256dh, error);
     if (code == LULL_OK) {
         *ret_subscription = subscription;
     }

@@ -776,8 +776,9 @@ def complete(line, folder):
 
 def test_bash_completion(tmp_path):
     (tmp_path / "a.pem").touch()
-    assert {"keys", "mock", "send"} <= complete("lull ''", tmp_path)
-    assert {"keys", "mock", "send"} <= complete("lull help ''", tmp_path)
+    commands = {"keys", "messages", "mock", "push", "send", "status"}
+    assert commands <= complete("lull ''", tmp_path)
+    assert commands <= complete("lull help ''", tmp_path)
     assert complete("lull keys ''", tmp_path) == {"new", "show", "import", "export", "check",
                                                   "--help"}
     assert complete("lull keys check --t", tmp_path) == {"--to", "--topic", "--ttl"}

@@ -38,7 +38,8 @@ MAY_INCLUDE = {
     "src/cli": None,  # everything
 }
 
-MAN_PAGES = ["lull.1", "lull-explain.1", "lull-fetch.1", "lull-keys.1", "lull-mock.1", "lull-send.1",
+MAN_PAGES = ["lull.1", "lull-explain.1", "lull-fetch.1", "lull-keys.1", "lull-messages.1", "lull-mock.1",
+             "lull-push.1", "lull-send.1", "lull-serve.1", "lull-status.1",
              "lull-policy.7", "liblull.3", "liblull-http.3", "liblull-webpush.3"]
 
 # The C library's pure part, and what compilers put in by themselves.

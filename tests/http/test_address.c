@@ -104,12 +104,59 @@ static void test_W5_other_families(void **state)
     assert_false(address_text_is_public("") || address_text_is_public("example.org"));
 }
 
+/* What the host of a URL says by itself, in all the writings that getaddrinfo takes. */
+static void test_W5_hosts_of_urls(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *host;
+        bool is_private;
+    } cases[] = {
+        {"127.0.0.1", true},
+        {"127.1", true},
+        {"2130706433", true},
+        {"0x7f.1", true},
+        {"0177.0.0.1", true},
+        {"10.1.2.3", true},
+        {"169.254.169.254", true},
+        {"0", true},
+        {"::1", true},
+        {"fe80::1", true},
+        {"::ffff:10.0.0.1", true},
+        {"localhost", true},
+        {"LocalHost.", true},
+        {"a.localhost", true},
+        {"A.B.LOCALHOST.", true},
+        {"1.1.1.1", false},
+        {"0x01010101", false},
+        {"2600::1", false},
+        {"push.example", false},
+        {"notlocalhost", false},
+        {"localhost.example", false},
+        {"", false},
+        {".", false},
+        {"10.example", false},
+        {"1.2.3.4.5", false},
+    };
+    static char long_name[300];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        if (address_host_is_private(cases[i].host, strlen(cases[i].host)) != cases[i].is_private) {
+            fail_msg("%s", cases[i].host);
+        }
+    }
+    memset(long_name, 'a', sizeof long_name);
+    assert_false(address_host_is_private(long_name, sizeof long_name));
+    memcpy(long_name + sizeof long_name - 10, ".localhost", 10);
+    assert_true(address_host_is_private(long_name, sizeof long_name));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_W5_special_addresses),
         cmocka_unit_test(test_W5_public_addresses),
         cmocka_unit_test(test_W5_other_families),
+        cmocka_unit_test(test_W5_hosts_of_urls),
     };
     return cmocka_run_group_tests_name("address", tests, NULL, NULL);
 }

@@ -5,8 +5,6 @@ that nobody came early. Then: no key, token, endpoint or plain text in any outpu
 import base64
 import http.server
 import json
-import os
-import pathlib
 import subprocess
 import threading
 import urllib.parse
@@ -16,44 +14,12 @@ from typing import NamedTuple
 import h2_peer
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-PROGRAM = os.environ.get("LULL_PROGRAM", str(ROOT / "build" / "lull"))
-TIMEOUT_S = 60
+from mocking import Mock, PROGRAM, TIMEOUT_S
+
 QUICK = "delivery base=50ms cap=100ms throttle-min=1s"
 TEXT = "a word that nobody else may read"
 
 DELIVERED, FAILED, USAGE, REFUSED, GAVE_UP, GONE, NO_TARGET = 0, 1, 2, 3, 4, 5, 6
-
-
-class Mock:
-    """A running practice service, and what it logged."""
-
-    def __init__(self, folder, *arguments):
-        self.folder = folder
-        self.log_path = folder / "log.ndjson"
-        self.process = subprocess.Popen([PROGRAM, "mock", "--log", str(self.log_path), *arguments],
-                                        text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        first = self.process.stdout.readline()
-        assert first, self.process.stderr.read()
-        self.url = json.loads(first)["url"]
-
-    def subscribe(self, plan="", **members):
-        request = urllib.request.Request(self.url + "/subscribe", method="POST",
-                                         data=json.dumps({"plan": plan, **members}).encode(),
-                                         headers={"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
-            subscription = json.load(answer)
-        path = self.folder / f"{subscription['endpoint'].rsplit('/', 1)[1]}.json"
-        path.write_text(json.dumps(subscription))
-        return path
-
-    def pushes(self, path):
-        lines = [json.loads(line) for line in self.log_path.read_text().splitlines()]
-        return [line for line in lines if line["event"] == "push" and line["subscription"] == path.stem]
-
-    def stop(self):
-        self.process.terminate()
-        assert self.process.wait(TIMEOUT_S) == 0, self.process.stderr.read()
 
 
 class Sent(NamedTuple):

@@ -1,5 +1,5 @@
-/* message - see the header. SPDX-License-Identifier: MIT */
-#include "message.h"
+/* posting - see the header. SPDX-License-Identifier: MIT */
+#include "posting.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "lull/duration.h"
 #include "lull/error.h"
 
-bool message_is_for(const struct lull_request *request)
+bool posting_is_for(const struct lull_request *request)
 {
     return request->kind != LULL_KIND_REQUEST && !request->easy && !request->hooks.configure &&
            request->body.kind <= LULL_BODY_MEMORY;
@@ -35,29 +35,29 @@ static bool read_line(const char *line, struct lull_header *ret_header)
     return is_empty || value_length > 0;
 }
 
-static bool reserve_names(struct message *message, const struct curl_slist *headers)
+static bool reserve_names(struct posting *posting, const struct curl_slist *headers)
 {
     size_t wanted = 0;
     for (const struct curl_slist *line = headers; line; line = line->next) {
         wanted += strcspn(line->data, ":;");
     }
-    if (wanted <= message->names_size) {
+    if (wanted <= posting->names_size) {
         return true;
     }
-    char *moved = realloc(message->names, wanted);
+    char *moved = realloc(posting->names, wanted);
     if (moved) {
-        message->names = moved;
-        message->names_size = wanted;
+        posting->names = moved;
+        posting->names_size = wanted;
     }
     return moved != NULL;
 }
 
-static void set_headers(struct message *message, const struct curl_slist *headers)
+static void set_headers(struct posting *posting, const struct curl_slist *headers)
 {
     size_t count = 0;
-    char *name = message->names;
+    char *name = posting->names;
     for (; headers && count < TRANSPORT_HEADERS_MAX; headers = headers->next) {
-        struct lull_header *header = &message->headers[count];
+        struct lull_header *header = &posting->headers[count];
         if (!read_line(headers->data, header)) {
             continue;
         }
@@ -66,8 +66,8 @@ static void set_headers(struct message *message, const struct curl_slist *header
         name += header->name_length;
         count++;
     }
-    message->request.headers = message->headers;
-    message->request.header_count = headers ? SIZE_MAX : count; /* too many: refused as such */
+    posting->request.headers = posting->headers;
+    posting->request.header_count = headers ? SIZE_MAX : count; /* too many: refused as such */
 }
 
 static int64_t or_never(int64_t ms)
@@ -75,16 +75,16 @@ static int64_t or_never(int64_t ms)
     return ms > 0 ? ms : LULL_NEVER;
 }
 
-int message_prepare(struct message *message, const struct lull_request *request,
+int posting_prepare(struct posting *posting, const struct lull_request *request,
                     const struct curl_slist *headers, size_t response_max)
 {
-    struct transport_request *sent = &message->request;
+    struct transport_request *sent = &posting->request;
     bool has_body = request->body.kind == LULL_BODY_MEMORY;
-    if (!reserve_names(message, headers)) {
+    if (!reserve_names(posting, headers)) {
         return LULL_ERR_MEMORY;
     }
     transport_request_init(sent, request->url);
-    set_headers(message, headers);
+    set_headers(posting, headers);
     sent->method = request->method ? request->method : has_body ? "POST" : "GET";
     sent->body = has_body ? request->body.data : NULL;
     sent->body_length = has_body ? (size_t)request->body.length : 0;
@@ -99,16 +99,16 @@ int message_prepare(struct message *message, const struct lull_request *request,
     return LULL_OK;
 }
 
-void message_free(struct message *message)
+void posting_free(struct posting *posting)
 {
-    if (message) {
-        transport_request_clean_up(&message->request);
-        free(message->names);
-        free(message);
+    if (posting) {
+        transport_request_clean_up(&posting->request);
+        free(posting->names);
+        free(posting);
     }
 }
 
-CURLcode message_code(const struct transport_request *request)
+CURLcode posting_code(const struct transport_request *request)
 {
     if (request->outcome.kind == LULL_OUTCOME_STATUS) {
         return request->is_body_complete || request->response.is_body_cut ? CURLE_OK

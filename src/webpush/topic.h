@@ -1,6 +1,6 @@
 /* topic - what may be in the Topic header of a push (RFC 8030, section 5.4). */
-#ifndef LULL_CLI_TOPIC_H
-#define LULL_CLI_TOPIC_H
+#ifndef LULL_WEBPUSH_TOPIC_H
+#define LULL_WEBPUSH_TOPIC_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Runs bench-http against an nginx of its own on free loopback ports. Usage: http.py BENCH-HTTP"""
+"""Runs bench-http against an nginx of its own on free loopback ports. Usage: http_nginx.py BENCH-HTTP"""
 
 import subprocess
 import sys
