@@ -78,11 +78,36 @@ static void let_go(void *userdata, struct message *message)
     put_away(userdata, message->userdata);
 }
 
+/* How long it waited for a connection, or has, until it gave up. */
+static void tell_queued(struct server *server, const struct parcel *parcel)
+{
+    const struct transport_request *request = &parcel->request;
+    bool is_sent = request->sent_ms >= 0;
+    bool gave_up = !is_sent && request->outcome.transport == LULL_TRANSPORT_CONNECT_TIMEOUT;
+    if (is_sent || gave_up) {
+        delivery_queued(server->delivery, parcel->message,
+                        is_sent ? request->sent_ms - request->submitted_ms
+                                : request->connect_timeout_ms);
+    }
+}
+
+static void recall(void *userdata, const struct message *message, bool is_service)
+{
+    struct server *server = userdata;
+    const struct sender_recall wanted = {NULL, message->target, message->service, is_service};
+    for (uint32_t i = 0; i < server->sender_count; i++) {
+        if (is_service || i == message->target % server->sender_count) {
+            sender_recall(server->senders[i], &wanted);
+        }
+    }
+}
+
 void server_take_back(struct server *server, struct parcel *parcel, int64_t now_ms)
 {
     if (parcel->is_returned) {
         delivery_return(server->delivery, parcel->message, now_ms);
     } else {
+        tell_queued(server, parcel);
         delivery_outcome(server->delivery, parcel->message, &parcel->request.outcome, now_ms);
     }
 }
@@ -267,6 +292,7 @@ struct delivery_host server_host(struct server *server)
         .userdata = server,
         .take = take,
         .send = send_parcel,
+        .recall = recall,
         .let_go = let_go,
         .on_put = on_put,
         .on_cancel = on_cancel,
