@@ -208,20 +208,16 @@ static int tell_no_answer(const struct api *api, const struct lull_result *resul
 /* The problem+json of a refusal as a sentence (RFC 9457). */
 static int tell_refusal(const struct api *api, const struct api_answer *answer)
 {
-    const char *title = api_text(answer->json, "title", NULL);
-    const char *detail = api_text(answer->json, "detail", NULL);
-    const char *member = api_text(answer->json, "member", NULL);
+    char problem[API_PROBLEM_SIZE];
     const char *id = api_text(answer->json, "request_id", NULL);
     bool is_busy = answer->status == 429 || answer->status >= 500;
-    if (!title) {
+    if (!api_text(answer->json, "title", NULL)) {
         (void)api_say(api, "HTTP %u from %s, and no reason: is that 'lull serve'?", answer->status,
                       api->target.base);
     } else {
-        (void)api_say(api, "%s: HTTP %u, %s%s%s%s%s%s%s%s%s",
-                      is_busy ? "the server could not take it" : "the server refused it",
-                      answer->status, title, detail ? ": " : "", detail ? detail : "",
-                      member ? " (member " : "", member ? member : "", member ? ")" : "",
-                      id ? " [request " : "", id ? id : "", id ? "]" : "");
+        (void)api_say(api, "the server %s it: %s%s%s%s", is_busy ? "could not take" : "refused",
+                      api_problem(answer->json, answer->status, problem), id ? " [request " : "",
+                      id ? id : "", id ? "]" : "");
     }
     if (answer->status == 401) {
         fputs("--token-file, LULL_TOKEN_FILE or LULL_TOKEN names the token.\n", stderr);
@@ -310,6 +306,19 @@ const char *api_text(json_t *json, const char *member, const char *fallback)
     }
     clean(text);
     return text;
+}
+
+/* The last word of "urn:lull:problem:bad-request"; a line of a batch has none. */
+const char *api_problem(json_t *problem, int64_t status, char buffer[API_PROBLEM_SIZE])
+{
+    const char *type = api_text(problem, "type", NULL);
+    const char *colon = type ? strrchr(type, ':') : NULL;
+    const char *member = api_text(problem, "member", NULL);
+    const char *text = api_text(problem, "detail", api_text(problem, "title", "no reason"));
+    (void)snprintf(buffer, API_PROBLEM_SIZE, "%s (HTTP %" PRId64 "%s%s%s%s)", text, status,
+                   colon ? " " : "", colon ? colon + 1 : "", member ? ", member " : "",
+                   member ? member : "");
+    return buffer;
 }
 
 int64_t api_number(const json_t *json, const char *member, int64_t fallback)

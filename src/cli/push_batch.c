@@ -206,13 +206,9 @@ static int send_chunk(struct batch *batch)
 
 static void tell_refused(const struct batch *batch, uint32_t index)
 {
-    json_t *result = batch->results[index];
-    const char *title = api_text(result, "title", "no answer");
-    const char *detail = api_text(result, "detail", NULL);
-    const char *member = api_text(result, "member", NULL);
-    (void)api_say(batch->api, "line %" PRIu64 ": %" PRId64 " %s%s%s%s%s%s", batch->lines[index],
-                  status_of(batch, index), title, detail ? ": " : "", detail ? detail : "",
-                  member ? " (member " : "", member ? member : "", member ? ")" : "");
+    char problem[API_PROBLEM_SIZE];
+    (void)api_say(batch->api, "line %" PRIu64 ": %s", batch->lines[index],
+                  api_problem(batch->results[index], status_of(batch, index), problem));
 }
 
 static void count_line(struct batch *batch, uint32_t index)
