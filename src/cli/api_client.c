@@ -118,9 +118,10 @@ static bool make_headers(const struct api *api, const struct api_request *reques
     return is_good;
 }
 
-static int perform(struct api *api, const struct api_request *request,
-                   struct lull_result **ret_result)
+/* NULL: no memory, and it has been said. */
+static struct lull_result *perform(struct api *api, const struct api_request *request)
 {
+    struct lull_result *result = NULL;
     char url[API_URL_SIZE + PATH_MAX_LENGTH];
     struct curl_slist *headers = NULL;
     struct lull_request call;
@@ -141,9 +142,13 @@ static int perform(struct api *api, const struct api_request *request,
     }
     bool is_good = make_headers(api, request, &headers);
     call.headers = headers;
-    is_good = is_good && lull_http_perform(api->client, &call, ret_result) == LULL_OK;
+    is_good = is_good && lull_http_perform(api->client, &call, &result) == LULL_OK;
     curl_slist_free_all(headers);
-    return is_good ? CLI_OK : api_say(api, "there is not enough memory");
+    if (!is_good || !result) {
+        (void)api_say(api, "there is not enough memory");
+        return NULL;
+    }
+    return result;
 }
 
 /* Of a POST the status stands, and a body that broke off is for us to ask for again: the key makes
@@ -163,9 +168,9 @@ static int perform_to_the_end(struct api *api, const struct api_request *request
         return api_say(api, "the policy of its own requests is wrong");
     }
     for (;;) {
-        int code = perform(api, request, &answer->result);
-        if (code != CLI_OK) {
-            return code;
+        answer->result = perform(api, request);
+        if (!answer->result) {
+            return CLI_FAILED;
         }
         answer->is_first = answer->is_first && answer->result->attempt_count <= 1;
         if (!is_broken_off(answer->result)) {
