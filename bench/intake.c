@@ -17,7 +17,7 @@
 #define ROUNDS 150
 #define REPEATS 64 /* as many as the library makes key pairs at once */
 #define TEXT_SIZE 200
-#define TARGET_US 10.0
+#define TARGET 1.2
 #define NOW_MS INT64_C(1790000000000)
 
 static struct config config;
@@ -167,10 +167,9 @@ int main(void)
     for (int i = 0; i < WAYS; i++) {
         printf("  %-36s %6.1f us\n", ways[i].name, rounds_median(ways[i].us, ROUNDS));
     }
-    double more_us = median_more(&ways[PUSH], &ways[ENCRYPT]);
-    printf("  a push beside its encryption: %.1f us more, %.3f times%s\n", more_us,
-           rounds_median_ratio(ways[PUSH].us, ways[ENCRYPT].us, ROUNDS),
-           more_us > TARGET_US ? "  MISSED" : "");
+    double ratio = rounds_median_ratio(ways[PUSH].us, ways[ENCRYPT].us, ROUNDS);
+    printf("  a push beside its encryption: %.1f us more, %.3f times%s\n",
+           median_more(&ways[PUSH], &ways[ENCRYPT]), ratio, ratio > TARGET ? "  MISSED" : "");
     tear_down();
-    return more_us > TARGET_US;
+    return ratio > TARGET;
 }
