@@ -48,7 +48,8 @@ static void check_query(char *at)
         if (!route_query_add(&query, name, value, &problem)) {
             char text[PROBLEM_TEXT_SIZE];
             assert(problem.detail[0]);
-            assert(problem_write(&problem, "id", text) == strlen(text));
+            size_t length = problem_write(&problem, "id", text);
+            assert(length == strlen(text));
             return;
         }
         assert(query.filter.limit >= 1 && query.filter.limit <= ROUTE_LIMIT_MAX);
