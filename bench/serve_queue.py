@@ -22,6 +22,7 @@ ROUNDS = 3
 HOUR_MS = 3600 * 1000
 RESIDENT_MAX = 100e6
 RESTART_MAX_S = 2
+SINK_CLOCK_MS = 5  # nginx looks at the clock before it reads what has come, not for each request
 LOAD_S = 3  # messages that are due later are there by then, at the latest
 
 
@@ -216,7 +217,7 @@ def lateness(work, lull, redis):
         due = due_in(work, lull, count, per_s)
         times = lull.sink.once_each(first, count, work.late_s + LOAD_S + 30)
         late = [at - due - (number - first) * 1000 // per_s for number, at in times.items()]
-        if min(late) < 0:
+        if min(late) < -SINK_CLOCK_MS:
             sys.exit(f"bench/queue: a message was sent {-min(late)} ms before it was due")
         theirs = daemons.bullmq("delayed", redis, queue="late", count=count, due_per_s=per_s,
                                 delay_ms=LOAD_S * 1000)
