@@ -66,8 +66,8 @@ def to_sink(world, folder, tls_more=""):
         sink.stop()
 
 
-def webhook(sink, number, tls=True):
-    return {"webhook": {"url": sink.url(f"/m/{number}", tls)}, "body": str(number), "policy": POLICY}
+def webhook(sink, number, tls=True, place="m"):
+    return {"webhook": {"url": sink.url(f"/{place}/{number}", tls)}, "body": str(number), "policy": POLICY}
 
 
 def delivered_by(sink):
@@ -103,7 +103,7 @@ def test_nginx_is_stopped_and_started_again(world, tmp_path, tls):
                 time.sleep(0.3)
                 sink.start()
 
-        accepted = post_under(serve, lambda number: webhook(sink, number, tls), restart)
+        accepted = post_under(serve, lambda number: webhook(sink, number, tls, "whole"), restart)
         check_delivered(serve, accepted, delivered_by(sink))
         assert serve.status()["totals"]["retries"] > 0
 
