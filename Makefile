@@ -15,11 +15,15 @@ FUZZ_SECONDS ?= 60
 PYTHON = /usr/bin/python3
 MESON = /usr/bin/meson
 
-.PHONY: run build test bench compare figures fuzz lint format coverage install clean
+.PHONY: run demo build test bench compare figures fuzz lint format coverage install clean
 
 # ARGS are the server's: make run ARGS='--allow-private'
 run: build
 	build/lull serve $(ARGS)
+
+demo: build
+	@scripts/install-packages demo
+	@LULL_PROGRAM=$(CURDIR)/build/lull scripts/demo
 
 build:
 	@scripts/install-packages build

@@ -176,9 +176,12 @@ def keep(work, lull, fresh_redis, fresh_beanstalkd):
 
 def due_in(work, lull, count, due_per_s):
     """Brings that many messages, which are due from then on; returns when."""
-    due = now_ms() + int(LOAD_S * 1000)
-    options = {"due_per_s": due_per_s} if due_per_s else {}
-    lull.accept("batch", count, due_ms=due, connections=4, lines=1000, **options)
+    due = due_of_0 = now_ms() + LOAD_S * 1000
+    options = {"connections": 4, "lines": 1000}
+    if due_per_s:
+        due_of_0 -= lull.next * 1000 // due_per_s
+        options["due_per_s"] = due_per_s
+    lull.accept("batch", count, due_ms=due_of_0, **options)
     if now_ms() > due:
         sys.exit(f"bench/queue: {count} messages were not accepted before they were due")
     return due

@@ -18,6 +18,7 @@ static bool add(struct MHD_Response *response, const char *name, const char *val
 
 enum MHD_Result answer(struct request *request, unsigned status, struct MHD_Response *response)
 {
+    request->is_answered = true;
     if (!response) {
         return MHD_NO; /* closes the connection: there is no memory to say anything */
     }

@@ -205,6 +205,10 @@ enum MHD_Result request_read(struct request *request, const char *data, size_t *
 
 enum MHD_Result request_finish(struct request *request)
 {
+    /* While it is stopped libmicrohttpd takes no more answers, and asks again instead. */
+    if (request->is_answered) {
+        return MHD_NO;
+    }
     if (request->is_refused) {
         return answer_problem(request, &request->problem);
     }

@@ -56,6 +56,7 @@ struct request {
     struct problem problem;
     uint64_t discarded; /* bytes of a body that nobody wants */
     bool is_waiting;    /* for its last jobs: resume is next */
+    bool is_answered;
 };
 
 /* ---- for the actions ---- */

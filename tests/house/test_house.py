@@ -40,7 +40,7 @@ MAY_INCLUDE = {
 
 MAN_PAGES = ["lull.1", "lull-explain.1", "lull-fetch.1", "lull-keys.1", "lull-messages.1", "lull-mock.1",
              "lull-push.1", "lull-send.1", "lull-serve.1", "lull-status.1",
-             "lull-policy.7", "liblull.3", "liblull-http.3", "liblull-webpush.3"]
+             "lull.conf.5", "lull-policy.7", "liblull.3", "liblull-http.3", "liblull-webpush.3"]
 
 # The C library's pure part, and what compilers put in by themselves.
 CORE_MAY_CALL = {"memchr", "memcmp", "memcpy", "memmove", "memset", "strchr", "strcmp", "strlen",
@@ -226,7 +226,7 @@ def test_installed_http_library_can_be_used(installed, language, tmp_path):
 
 def test_install_brings_the_man_pages_and_the_completion(installed):
     names = {p.name for p in installed.rglob("*") if p.is_file()}
-    assert {"lull", *MAN_PAGES} <= names
+    assert {"lull", "lull.conf", "lull.service", "lull.socket", *MAN_PAGES} <= names
     for library in HEADERS_OF:
         assert {f"{library}.a", f"{library}.so", f"{library.removeprefix('lib')}.pc"} <= names
 

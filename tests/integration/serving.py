@@ -89,7 +89,7 @@ class Serve:
         return self
 
     def wait_until_ready(self, limit_s=START_S):
-        self._wait(lambda: self._is_ready(), limit_s, "ready")
+        self._wait(self._is_ready, limit_s, "ready")
 
     def kill9(self):
         """As a power failure would, but for what the kernel still holds."""
@@ -205,6 +205,10 @@ class Serve:
         return answer.json
 
     # ---- waiting, for what must come ----
+
+    def wait_until(self, is_there, what, limit_s=TIMEOUT_S):
+        """Asks until it is; what: for the failure's text."""
+        self._wait(is_there, limit_s, what)
 
     def wait_for(self, name, *states, limit_s=TIMEOUT_S):
         """Until the message is in one of these states (else: delivered or dead). Returns it."""
