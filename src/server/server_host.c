@@ -29,15 +29,29 @@ static void put_away(struct server *server, struct parcel *parcel)
     server->idle = parcel;
 }
 
+/* One of very many: read each time. */
+static const struct lull_policy *own_policy(const struct config *config, struct parcel *parcel,
+                                            const char *text)
+{
+    if (!parcel->own_policy && !(parcel->own_policy = malloc(sizeof *parcel->own_policy))) {
+        abort(); /* as in take */
+    }
+    int error = config_policy_parse(config, text, strlen(text), parcel->own_policy, NULL);
+    return error == LULL_OK ? parcel->own_policy : NULL;
+}
+
 /* By the text that it was accepted with; if the operator has taken that out of the configuration,
  * by the usual one: no message is lost by it. */
-static const struct lull_policy *policy_of(struct server *server, const struct parcel *parcel)
+static const struct lull_policy *policy_of(struct server *server, struct parcel *parcel)
 {
     const struct config *config = server->config;
     bool is_push = parcel->message->kind == LULL_KIND_PUSH;
     const char *usual = is_push ? config->push_policy : config->webhook_policy;
-    const struct lull_policy *policy =
-        policy_shelf_find(&server->policies, parcel->envelope.policy);
+    const char *text = parcel->envelope.policy;
+    const struct lull_policy *policy = policy_shelf_find(&server->policies, text);
+    if (!policy && policy_shelf_is_full(&server->policies)) {
+        policy = own_policy(config, parcel, text);
+    }
     return policy ? policy : policy_shelf_find(&server->policies, usual);
 }
 
