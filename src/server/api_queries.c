@@ -124,7 +124,7 @@ static bool list_begin(struct request *request)
     }
     list->filter = reading.query.filter;
     memcpy(list->service_name, reading.query.service, sizeof list->service_name);
-    list->list = calloc(list->filter.limit, sizeof *list->list);
+    list->list = calloc(list->filter.limit, sizeof(struct message *));
     list->gates = calloc(list->filter.limit, sizeof *list->gates);
     return (list->list && list->gates) || refuse_memory(request);
 }
