@@ -65,6 +65,8 @@ struct request {
 bool request_refuse(struct request *request, enum problem_kind kind, uint32_t retry_after_s,
                     const char *detail);
 
+bool request_refuse_memory(struct request *request); /* the same, where malloc gave none */
+
 const char *request_header(const struct request *request, const char *name); /* NULL: none */
 
 /* The Content-Length, or UINT64_MAX: it does not say. */

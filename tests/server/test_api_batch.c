@@ -10,22 +10,6 @@
 
 #define LINE WEBHOOK "\n"
 
-static int start(void **state)
-{
-    struct api_world *world = calloc(1, sizeof *world);
-    api_world_init(world);
-    api_world_start(world);
-    *state = world;
-    return 0;
-}
-
-static int stop(void **state)
-{
-    api_world_stop(*state);
-    free(*state);
-    return 0;
-}
-
 static struct reply post(const struct api_world *world, const char *headers, const char *body)
 {
     struct reply reply = talk_post(world, BATCH, NDJSON, headers, body);
@@ -300,7 +284,7 @@ static void test_a_client_is_held_back(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, api_world_setup, api_world_teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_each_line_has_its_result),
         TEST(test_nothing_is_no_mistake),

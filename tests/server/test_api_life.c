@@ -11,22 +11,6 @@
 
 #define LINE WEBHOOK "\n"
 
-static int start(void **state)
-{
-    struct api_world *world = calloc(1, sizeof *world);
-    api_world_init(world);
-    api_world_start(world);
-    *state = world;
-    return 0;
-}
-
-static int stop(void **state)
-{
-    api_world_stop(*state);
-    free(*state);
-    return 0;
-}
-
 static void say_post(int fd, const char *body)
 {
     talk_say(fd,
@@ -282,7 +266,7 @@ static void test_connections_end_when_it_drains(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, api_world_setup, api_world_teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_pipelined_requests_are_answered_in_order),
         TEST(test_a_body_may_come_slowly),
