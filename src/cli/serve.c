@@ -114,10 +114,11 @@ static int load_keys(const struct config *config, bool is_making, struct lull_va
 
 /* ---- one run, from a configuration to the next ---- */
 
-static int explain_error(int error, const struct store_opening *problem)
+static int explain_error(int error, const char *store, const struct store_opening *problem)
 {
     if (*problem->problem != '\0') {
-        return fail(problem->problem);
+        fprintf(stderr, "lull serve: %s: %s\n", store, problem->problem);
+        return CLI_FAILED;
     }
     return fail(error == LULL_ERR_RANGE ? "ca_file cannot be read, or has no certificate"
                                         : store_error_to_string(error));
@@ -166,7 +167,7 @@ static int run_server(const struct config *config, const struct listener *listen
     struct log_line line;
     int error = server_new(&server, config, ring, &problem);
     if (error != LULL_OK) {
-        return explain_error(error, &problem);
+        return explain_error(error, config->store, &problem);
     }
     int fd = dup(listener->fd); /* ours stays open, so that a reload loses no connection */
     error = fd < 0 ? LULL_ERR_MEMORY : server_start(server, fd);
