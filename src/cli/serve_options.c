@@ -90,7 +90,7 @@ static void add_setting(struct serve_options *options, const char *key, const ch
 /* KEY=VALUE, in the argument itself. */
 static int read_set(struct serve_options *options, char *text)
 {
-    char *equals = strchr(text, '=');
+    char *equals = text ? strchr(text, '=') : NULL; /* which getopt never leaves out */
     if (!equals || equals == text) {
         return cli_usage("serve", "--set takes KEY=VALUE");
     }
