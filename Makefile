@@ -15,11 +15,15 @@ FUZZ_SECONDS ?= 60
 PYTHON = /usr/bin/python3
 MESON = /usr/bin/meson
 
-.PHONY: run build test bench compare figures fuzz lint format coverage install clean
+.PHONY: run demo build test bench compare figures fuzz lint format coverage install clean
 
 # ARGS are the server's: make run ARGS='--allow-private'
 run: build
 	build/lull serve $(ARGS)
+
+demo: build
+	@scripts/install-packages demo
+	@LULL_PROGRAM=$(CURDIR)/build/lull scripts/demo
 
 build:
 	@scripts/install-packages build
@@ -28,7 +32,7 @@ build:
 
 test:
 	@scripts/install-packages build test
-	@scripts/install-npm tests/interop
+	@scripts/install-npm tests/interop tests/openapi
 	@test -f build/build.ninja || $(MESON) setup build --prefix=$(PREFIX) --libdir=lib
 	@test -f build-test/build.ninja || CC=gcc $(MESON) setup build-test \
 	    --buildtype=debugoptimized -Dtests=true -Dbench=true -Dexamples=true \
@@ -42,7 +46,8 @@ test:
 	@ninja -C build
 	@ninja -C build-test
 	@ninja -C build-clang
-	@ninja -C build-tsan tests/stress_client tests/test_resolver tests/transport_drive
+	@ninja -C build-tsan tests/stress_client tests/test_resolver tests/transport_drive \
+	    tests/server/test_api tests/server/test_api_batch tests/server/test_api_life
 	@ninja -C build-fast tests/transport_drive
 	@$(PYTHON) tests/run.py
 

@@ -106,9 +106,10 @@ def run_fuzz_smoke(totals, folder):
 
 
 def run_threads(totals):
-    """What has threads, under the thread sanitizer: many on one client, and those that look up names.
-    One test each."""
-    for name in ("stress_client", "test_resolver"):
+    """What has threads, under the thread sanitizer: many on one client, those that look up names, and the
+    API. One test each."""
+    for name in ("stress_client", "test_resolver", "server/test_api", "server/test_api_batch",
+                 "server/test_api_life"):
         code, output = run([str(ROOT / "build-tsan" / "tests" / name)], TSAN_OPTIONS="halt_on_error=1")
         totals.add_one(code == 0)
         print(f"{'ok  ' if code == 0 else 'FAIL'} build-tsan/{name} (1)", flush=True)
@@ -124,7 +125,7 @@ def main():
         run_c_suites(totals, "build-clang", folder)
         run_fuzz_smoke(totals, folder)
         run_threads(totals)
-        for suite in ("cli", "house", "examples", "interop", "integration"):
+        for suite in ("cli", "house", "examples", "interop", "openapi", "integration"):
             report = folder / f"{suite}.xml"
             run_with_junit(totals, suite,
                            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",

@@ -118,9 +118,10 @@ static bool make_headers(const struct api *api, const struct api_request *reques
     return is_good;
 }
 
-static int perform(struct api *api, const struct api_request *request,
-                   struct lull_result **ret_result)
+/* NULL: no memory, and it has been said. */
+static struct lull_result *perform(struct api *api, const struct api_request *request)
 {
+    struct lull_result *result = NULL;
     char url[API_URL_SIZE + PATH_MAX_LENGTH];
     struct curl_slist *headers = NULL;
     struct lull_request call;
@@ -141,9 +142,13 @@ static int perform(struct api *api, const struct api_request *request,
     }
     bool is_good = make_headers(api, request, &headers);
     call.headers = headers;
-    is_good = is_good && lull_http_perform(api->client, &call, ret_result) == LULL_OK;
+    is_good = is_good && lull_http_perform(api->client, &call, &result) == LULL_OK;
     curl_slist_free_all(headers);
-    return is_good ? CLI_OK : api_say(api, "there is not enough memory");
+    if (!is_good || !result) {
+        (void)api_say(api, "there is not enough memory");
+        return NULL;
+    }
+    return result;
 }
 
 /* Of a POST the status stands, and a body that broke off is for us to ask for again: the key makes
@@ -163,9 +168,9 @@ static int perform_to_the_end(struct api *api, const struct api_request *request
         return api_say(api, "the policy of its own requests is wrong");
     }
     for (;;) {
-        int code = perform(api, request, &answer->result);
-        if (code != CLI_OK) {
-            return code;
+        answer->result = perform(api, request);
+        if (!answer->result) {
+            return CLI_FAILED;
         }
         answer->is_first = answer->is_first && answer->result->attempt_count <= 1;
         if (!is_broken_off(answer->result)) {
@@ -208,20 +213,16 @@ static int tell_no_answer(const struct api *api, const struct lull_result *resul
 /* The problem+json of a refusal as a sentence (RFC 9457). */
 static int tell_refusal(const struct api *api, const struct api_answer *answer)
 {
-    const char *title = api_text(answer->json, "title", NULL);
-    const char *detail = api_text(answer->json, "detail", NULL);
-    const char *member = api_text(answer->json, "member", NULL);
+    char problem[API_PROBLEM_SIZE];
     const char *id = api_text(answer->json, "request_id", NULL);
     bool is_busy = answer->status == 429 || answer->status >= 500;
-    if (!title) {
+    if (!api_text(answer->json, "title", NULL)) {
         (void)api_say(api, "HTTP %u from %s, and no reason: is that 'lull serve'?", answer->status,
                       api->target.base);
     } else {
-        (void)api_say(api, "%s: HTTP %u, %s%s%s%s%s%s%s%s%s",
-                      is_busy ? "the server could not take it" : "the server refused it",
-                      answer->status, title, detail ? ": " : "", detail ? detail : "",
-                      member ? " (member " : "", member ? member : "", member ? ")" : "",
-                      id ? " [request " : "", id ? id : "", id ? "]" : "");
+        (void)api_say(api, "the server %s it: %s%s%s%s", is_busy ? "could not take" : "refused",
+                      api_problem(answer->json, answer->status, problem), id ? " [request " : "",
+                      id ? id : "", id ? "]" : "");
     }
     if (answer->status == 401) {
         fputs("--token-file, LULL_TOKEN_FILE or LULL_TOKEN names the token.\n", stderr);
@@ -310,6 +311,19 @@ const char *api_text(json_t *json, const char *member, const char *fallback)
     }
     clean(text);
     return text;
+}
+
+/* The last word of "urn:lull:problem:bad-request"; a line of a batch has none. */
+const char *api_problem(json_t *problem, int64_t status, char buffer[API_PROBLEM_SIZE])
+{
+    const char *type = api_text(problem, "type", NULL);
+    const char *colon = type ? strrchr(type, ':') : NULL;
+    const char *member = api_text(problem, "member", NULL);
+    const char *text = api_text(problem, "detail", api_text(problem, "title", "no reason"));
+    (void)snprintf(buffer, API_PROBLEM_SIZE, "%s (HTTP %" PRId64 "%s%s%s%s)", text, status,
+                   colon ? " " : "", colon ? colon + 1 : "", member ? ", member " : "",
+                   member ? member : "");
+    return buffer;
 }
 
 int64_t api_number(const json_t *json, const char *member, int64_t fallback)

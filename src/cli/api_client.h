@@ -80,6 +80,12 @@ __attribute__((format(printf, 2, 3))) int api_say(const struct api *api, const c
 /* A string member, or fallback; control characters in it are a question mark, since it may go to a
  * terminal. Borrowed from json, which is changed. */
 const char *api_text(json_t *json, const char *member, const char *fallback);
+
+/* What the server has against a request, as a part of a sentence: "ttl must be a whole number (HTTP
+ * 400 bad-request, member ttl)". Cut to fit. */
+#define API_PROBLEM_SIZE 1024
+const char *api_problem(json_t *problem, int64_t status, char buffer[API_PROBLEM_SIZE]);
+
 int64_t api_number(const json_t *json, const char *member, int64_t fallback);
 
 /* One line of JSON on standard output. */

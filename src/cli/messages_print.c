@@ -89,7 +89,11 @@ static void print_attempts(FILE *out, json_t *message)
     size_t index = 0;
     json_t *attempt = NULL;
     if (json_array_size(attempts) == 0) {
-        fprintf(out, "\nNo attempt yet.\n");
+        if (made > 0) {
+            fprintf(out, "\nAttempts: %" PRId64 "\n", made); /* how they went was not kept */
+        } else {
+            fputs("\nNo attempt yet.\n", out);
+        }
         return;
     }
     if (made > (int64_t)json_array_size(attempts)) {
@@ -106,9 +110,17 @@ static void print_attempts(FILE *out, json_t *message)
     }
 }
 
+/* NULL: it does not wait. */
+static json_t *waiting_for(json_t *message)
+{
+    return strcmp(api_text(message, "state", ""), "waiting") == 0
+               ? json_object_get(message, "waiting_for")
+               : NULL;
+}
+
 void messages_print_one(FILE *out, json_t *message)
 {
-    json_t *waiting = json_object_get(message, "waiting_for");
+    json_t *waiting = waiting_for(message);
     fprintf(out, "%s: %s\n", api_text(message, "id", "-"), api_text(message, "state", "-"));
     if (waiting) {
         fprintf(out, "  %s\n",
@@ -143,7 +155,7 @@ void messages_print_head(FILE *out)
 /* Why it waits or died, in a few words: the sentence is for `show`. */
 static const char *why(json_t *message)
 {
-    json_t *waiting = json_object_get(message, "waiting_for");
+    json_t *waiting = waiting_for(message);
     return waiting ? api_text(waiting, "cause", "-") : api_text(message, "reason", "-");
 }
 

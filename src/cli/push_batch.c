@@ -18,6 +18,11 @@
 #define CHUNK_BYTES_MAX ((size_t)8 << 20)
 #define KEY_SIZE 256
 
+struct line {
+    uint64_t number; /* in the input */
+    json_t *result;  /* what the server says of it; NULL: nothing yet */
+};
+
 struct batch {
     struct api *api;
     const struct push_options *options;
@@ -31,9 +36,8 @@ struct batch {
     char *text;
     size_t length;
     size_t size;
-    uint64_t *lines;   /* the number in the input of each of its lines */
-    json_t **results;  /* of each; NULL: none yet */
-    uint32_t count;    /* lines in it */
+    struct line *lines;
+    uint32_t count;
     bool is_first_try; /* what the server knows of its keys, another run has told it */
     /* all of it */
     uint64_t lines_read;
@@ -77,7 +81,7 @@ static bool append(struct batch *batch, const char *line, size_t length)
     memcpy(batch->text + batch->length, line, length);
     batch->text[batch->length + length] = '\n';
     batch->length = wanted;
-    batch->lines[batch->count++] = batch->lines_read;
+    batch->lines[batch->count++].number = batch->lines_read;
     return true;
 }
 
@@ -118,7 +122,7 @@ static int read_chunk(struct batch *batch)
 
 static int64_t status_of(const struct batch *batch, uint32_t index)
 {
-    return api_number(batch->results[index], "status", 0);
+    return api_number(batch->lines[index].result, "status", 0);
 }
 
 /* Full, or at work on the same key: it will be taken later. 0: the server left it out. */
@@ -147,8 +151,8 @@ static void take_results(struct batch *batch, const struct api_answer *answer)
         json_t *result = json_loadb(text, length, 0, NULL);
         int64_t line = api_number(result, "line", 0);
         if (line >= 1 && line <= batch->count) {
-            json_decref(batch->results[line - 1]);
-            batch->results[line - 1] = json_incref(result);
+            json_decref(batch->lines[line - 1].result);
+            batch->lines[line - 1].result = json_incref(result);
         }
         json_decref(result);
         text += length + 1;
@@ -206,18 +210,14 @@ static int send_chunk(struct batch *batch)
 
 static void tell_refused(const struct batch *batch, uint32_t index)
 {
-    json_t *result = batch->results[index];
-    const char *title = api_text(result, "title", "no answer");
-    const char *detail = api_text(result, "detail", NULL);
-    const char *member = api_text(result, "member", NULL);
-    (void)api_say(batch->api, "line %" PRIu64 ": %" PRId64 " %s%s%s%s%s%s", batch->lines[index],
-                  status_of(batch, index), title, detail ? ": " : "", detail ? detail : "",
-                  member ? " (member " : "", member ? member : "", member ? ")" : "");
+    char problem[API_PROBLEM_SIZE];
+    (void)api_say(batch->api, "line %" PRIu64 ": %s", batch->lines[index].number,
+                  api_problem(batch->lines[index].result, status_of(batch, index), problem));
 }
 
 static void count_line(struct batch *batch, uint32_t index)
 {
-    const json_t *result = batch->results[index];
+    const json_t *result = batch->lines[index].result;
     int64_t status = status_of(batch, index);
     if (is_for_later(status)) {
         batch->left++;
@@ -234,14 +234,15 @@ static void count_line(struct batch *batch, uint32_t index)
 static void finish_chunk(struct batch *batch)
 {
     for (uint32_t i = 0; i < batch->count; i++) {
-        json_t *result = batch->results[i];
+        json_t *result = batch->lines[i].result;
         count_line(batch, i);
         if (batch->options->is_json && result) {
-            (void)json_object_set_new(result, "line", json_integer((json_int_t)batch->lines[i]));
+            (void)json_object_set_new(result, "line",
+                                      json_integer((json_int_t)batch->lines[i].number));
             (void)api_print_json(result);
         }
         json_decref(result);
-        batch->results[i] = NULL;
+        batch->lines[i].result = NULL;
     }
 }
 
@@ -270,7 +271,7 @@ static void tell_all(const struct batch *batch, int exit_code)
 /* How to go on where this has stopped. */
 static void tell_stopped(const struct batch *batch)
 {
-    uint64_t line = batch->count > 0 ? batch->lines[0] : batch->lines_read;
+    uint64_t line = batch->count > 0 ? batch->lines[0].number : batch->lines_read;
     if (batch->options->idempotency_key) {
         (void)api_say(batch->api,
                       "stopped in the chunk that begins at line %" PRIu64
@@ -298,9 +299,7 @@ static int open_input(struct batch *batch)
         batch->input_bytes = (uint64_t)status.st_size;
     }
     batch->lines = calloc(batch->options->chunk_lines, sizeof *batch->lines);
-    batch->results = calloc(batch->options->chunk_lines, sizeof *batch->results);
-    return batch->lines && batch->results ? CLI_OK
-                                          : api_say(batch->api, "there is not enough memory");
+    return batch->lines ? CLI_OK : api_say(batch->api, "there is not enough memory");
 }
 
 /* What went wrong once is told, and the rest is not tried: it would meet the same. */
@@ -329,15 +328,14 @@ static void close_input(struct batch *batch)
     if (batch->input && batch->input != stdin) {
         (void)fclose(batch->input);
     }
-    for (uint32_t i = 0; batch->results && i < batch->count; i++) {
-        json_decref(batch->results[i]);
+    for (uint32_t i = 0; batch->lines && i < batch->count; i++) {
+        json_decref(batch->lines[i].result);
     }
     if (batch->text) { /* subscriptions and texts: nobody's business */
         explicit_bzero(batch->text, batch->size);
     }
     free(batch->text);
     free(batch->lines);
-    free(batch->results);
 }
 
 int push_batch(struct api *api, const struct push_options *options)

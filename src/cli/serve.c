@@ -114,10 +114,11 @@ static int load_keys(const struct config *config, bool is_making, struct lull_va
 
 /* ---- one run, from a configuration to the next ---- */
 
-static int explain_error(int error, const struct store_opening *problem)
+static int explain_error(int error, const char *store, const struct store_opening *problem)
 {
     if (*problem->problem != '\0') {
-        return fail(problem->problem);
+        fprintf(stderr, "lull serve: %s: %s\n", store, problem->problem);
+        return CLI_FAILED;
     }
     return fail(error == LULL_ERR_RANGE ? "ca_file cannot be read, or has no certificate"
                                         : store_error_to_string(error));
@@ -166,7 +167,7 @@ static int run_server(const struct config *config, const struct listener *listen
     struct log_line line;
     int error = server_new(&server, config, ring, &problem);
     if (error != LULL_OK) {
-        return explain_error(error, &problem);
+        return explain_error(error, config->store, &problem);
     }
     int fd = dup(listener->fd); /* ours stays open, so that a reload loses no connection */
     error = fd < 0 ? LULL_ERR_MEMORY : server_start(server, fd);
@@ -210,15 +211,27 @@ static int run_once(const struct config *config, const struct listener *listener
     return code;
 }
 
+/* config_check looks at the address that is named; this at the socket that there is, which may be
+ * systemd's, or from before a reload. */
+static bool is_guarded(const struct config *config, const struct listener *listener)
+{
+    return listener->is_loopback || config->token_count > 0;
+}
+
 /* Another configuration is taken over when it is good; else the old one stays. */
-static void reload(const struct serve_options *options, struct config *config)
+static void reload(const struct serve_options *options, const struct listener *listener,
+                   struct config *config)
 {
     struct config fresh;
-    if (serve_configure(options, &fresh)) {
+    bool is_good = serve_configure(options, &fresh);
+    if (is_good && is_guarded(&fresh, listener)) {
         config_clean_up(config);
         *config = fresh;
         log_say(LOG_INFO, "reloaded", "the configuration was read again");
         return;
+    }
+    if (is_good) {
+        log_say(LOG_ERROR, "no_tokens", "others can reach the socket, so it needs a token_file");
     }
     config_clean_up(&fresh);
     log_say(LOG_ERROR, "not_reloaded", "the configuration has mistakes: the old one stays");
@@ -248,10 +261,14 @@ static int serve(const struct serve_options *options, struct config *config)
     if (!is_open) {
         return fail(problem);
     }
+    if (!is_guarded(config, &listener)) {
+        listen_close(&listener);
+        return fail("others can reach the socket of systemd, so it needs a token_file");
+    }
     while (code == CLI_OK && end == SERVE_RELOAD) {
         code = run_once(config, &listener, &signals, &end);
         if (code == CLI_OK && end == SERVE_RELOAD) {
-            reload(options, config);
+            reload(options, &listener, config);
         }
     }
     listen_close(&listener);

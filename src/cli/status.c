@@ -98,23 +98,29 @@ static void print_services(json_t *status)
     }
 }
 
-/* The names are the server's own, so that a newer one's are shown too; the dead by their reasons.
- */
-static void print_totals(json_t *totals, const char *indent)
+static void print_counts(json_t *counts, const char *indent)
 {
     const char *name = NULL;
     json_t *value = NULL;
-    json_object_foreach(totals, name, value)
+    json_object_foreach(counts, name, value)
     {
         if (json_is_integer(value)) {
             printf("%s%-*s %12" PRId64 "\n", indent, 28 - (int)strlen(indent), name,
                    (int64_t)json_integer_value(value));
         }
     }
+}
+
+/* The names are the server's own, so that a newer one's are shown too; the dead by their reasons.
+ */
+static void print_totals(json_t *totals)
+{
     json_t *dead = json_object_get(totals, "dead");
+    printf("\nSince it was started\n");
+    print_counts(totals, "  ");
     if (json_object_size(dead) > 0) {
-        printf("%sdead\n", indent);
-        print_totals(dead, "    ");
+        printf("  dead\n");
+        print_counts(dead, "    ");
     }
 }
 
@@ -128,8 +134,7 @@ static void print_text(json_t *status)
            json_is_true(json_object_get(status, "disk_full")) ? ", THE DISK IS FULL" : "");
     print_queue(status);
     print_services(status);
-    printf("\nSince it was started\n");
-    print_totals(json_object_get(status, "totals"), "  ");
+    print_totals(json_object_get(status, "totals"));
 }
 
 /* ---- asking ---- */

@@ -32,6 +32,7 @@ void engine_config_default(struct engine_config *config)
         .services_max = 16384,
         .in_flight_max = 8000,
         .in_flight_per_service_max = 2000,
+        .in_flight_start = 16,
         .lease_max = 500,
         .lease_ms = LULL_SECONDS(120),
         .poison_after = 10,
@@ -45,8 +46,9 @@ int engine_new(struct engine **ret_engine, const struct engine_config *config, i
 {
     if (config->services_max == 0 || config->services_max > (1U << 24) ||
         config->in_flight_max == 0 || config->in_flight_per_service_max == 0 ||
-        config->lease_max == 0 || config->lease_ms <= 0 || config->poison_after == 0 ||
-        config->waiting_soft_max == 0 || config->waiting_soft_max > config->waiting_hard_max) {
+        config->in_flight_start == 0 || config->lease_max == 0 || config->lease_ms <= 0 ||
+        config->poison_after == 0 || config->waiting_soft_max == 0 ||
+        config->waiting_soft_max > config->waiting_hard_max) {
         return LULL_ERR_RANGE;
     }
     struct engine *engine = calloc(1, sizeof *engine);
@@ -98,6 +100,8 @@ int engine_add_service(struct engine *engine, uint32_t number, uint64_t waiting,
     if (!service) {
         return LULL_ERR_FULL;
     }
+    width_init(&service->width, engine->config.in_flight_start,
+               engine->config.in_flight_per_service_max);
     service->waiting = waiting;
     engine->waiting += waiting;
     schedule_wake(&engine->schedule, service, next_due_ms);
@@ -168,7 +172,7 @@ struct engine_admission engine_admit(struct engine *engine, int64_t now_ms)
 static bool has_room(const struct engine *engine, const struct scheduled *service)
 {
     return engine->in_flight < engine->config.in_flight_max &&
-           service->in_flight < engine->config.in_flight_per_service_max;
+           service->in_flight < service->width.now;
 }
 
 bool engine_may_go(struct engine *engine, uint32_t number, int64_t due_ms, int64_t now_ms)
@@ -237,9 +241,8 @@ bool engine_next_lease(struct engine *engine, int64_t now_ms, uint32_t *ret_numb
         if (!service) {
             return false;
         }
-        uint32_t room = engine->config.in_flight_per_service_max > service->in_flight
-                            ? engine->config.in_flight_per_service_max - service->in_flight
-                            : 0;
+        uint32_t width = service->width.now;
+        uint32_t room = width > service->in_flight ? width - service->in_flight : 0;
         /* Until it is known what came of this, or one of its own has ended. */
         schedule_wake(&engine->schedule, service, LULL_NEVER);
         service->has_more = true;
@@ -360,6 +363,12 @@ void engine_on_outcome(struct engine *engine, int64_t now_ms, const struct engin
     } else {
         die(order, order->reason);
     }
+}
+
+void engine_on_queued(struct engine *engine, uint32_t number, int64_t queued_ms)
+{
+    struct scheduled *service = service_of(engine, number);
+    width_on_queued(&service->width, queued_ms, service->in_flight);
 }
 
 void engine_on_settled(struct engine *engine, uint32_t number, enum engine_order_kind kind,

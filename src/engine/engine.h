@@ -34,6 +34,8 @@ struct engine_config {
     uint32_t services_max;              /* known at once                         default 16,384 */
     uint32_t in_flight_max;             /* over all services                     default 8,000 */
     uint32_t in_flight_per_service_max; /* so that one that hangs leaves room    default 2,000 */
+    uint32_t in_flight_start;           /* of a service, until it is known how many
+                                           keep its connections busy             default 16 */
     uint32_t lease_max;                 /* messages claimed in one go            default 500 */
     int64_t lease_ms;                   /* longer than any request takes (Q2)    default 120,000 */
     uint32_t poison_after;              /* leases lost in a row (Q8)             default 10 */
@@ -149,6 +151,9 @@ void engine_before_send(struct engine *engine, int64_t now_ms, const struct engi
 /* What its attempt came to: DONE, RETRY or DIE. */
 void engine_on_outcome(struct engine *engine, int64_t now_ms, const struct engine_message *message,
                        const struct lull_outcome *outcome, struct engine_order *ret_order);
+
+/* It waited so long for a connection: what is known from this is how many to have in flight. */
+void engine_on_queued(struct engine *engine, uint32_t number, int64_t queued_ms);
 
 /* What an order said is in the store: DONE, RETRY (due_ms) or DIE; SEND: nothing was written, since
  * its lease was lost. Gives back the place in flight. */

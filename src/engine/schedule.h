@@ -13,10 +13,12 @@
 #include <stdint.h>
 
 #include "number_table.h"
+#include "width.h"
 
 struct scheduled {
     uint32_t number;    /* 0: this place is free */
     uint32_t in_flight; /* with those that are reserved */
+    struct width width; /* how many may be in flight */
     uint64_t waiting;
     int64_t wake_ms;   /* when it is to be looked at; LULL_NEVER: when something changes */
     int64_t closed_ms; /* its gate lets nothing through before */

@@ -2,6 +2,7 @@
 #include "api.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +14,10 @@
 /* Of one connection: its head, and what is read of a body at once. A head that does not fit is
  * answered 431. */
 #define CONNECTION_MEMORY ((size_t)32 << 10)
+
+/* At the end: for requests that have come, or are about to, on connections that are there. */
+#define LAST_ANSWERS_MS 300
+#define LOOK_EVERY_MS 5
 
 /* ---- a thread's own ---- */
 
@@ -152,6 +157,22 @@ void api_stop_listening(struct api *api)
     }
 }
 
+static bool has_connections(struct api *api)
+{
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(api->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+    return info && info->num_connections > 0;
+}
+
+/* Each answer closes its connection by now; those that are idle are not waited for any longer. */
+static void give_last_answers(struct api *api)
+{
+    int64_t end_ms = lull_os_mono_ms() + LAST_ANSWERS_MS;
+    while (has_connections(api) && lull_os_mono_ms() < end_ms) {
+        (void)poll(NULL, 0, LOOK_EVERY_MS);
+    }
+}
+
 void api_destroy(struct api *api)
 {
     if (!api) {
@@ -159,6 +180,7 @@ void api_destroy(struct api *api)
     }
     atomic_store(&api->is_closing, true);
     waiting_close(&api->waiting);
+    give_last_answers(api);
     MHD_stop_daemon(api->daemon); /* its threads end, and with them their intakes */
     waiting_clean_up(&api->waiting);
     (void)pthread_key_delete(api->intake);

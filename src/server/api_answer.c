@@ -18,6 +18,7 @@ static bool add(struct MHD_Response *response, const char *name, const char *val
 
 enum MHD_Result answer(struct request *request, unsigned status, struct MHD_Response *response)
 {
+    request->is_answered = true;
     if (!response) {
         return MHD_NO; /* closes the connection: there is no memory to say anything */
     }
@@ -54,7 +55,7 @@ enum MHD_Result answer_text(struct request *request, unsigned status, const char
                             const char *text, size_t length, const struct answer_header headers[2])
 {
     struct MHD_Response *response =
-        new_response(content_type, (void *)(uintptr_t)text, length, MHD_RESPMEM_MUST_COPY);
+        new_response(content_type, (void *)text, length, MHD_RESPMEM_MUST_COPY);
     for (size_t i = 0; response && headers && i < 2; i++) {
         if (headers[i].name && !add(response, headers[i].name, headers[i].value)) {
             MHD_destroy_response(response);

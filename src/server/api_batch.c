@@ -72,8 +72,7 @@ static bool begin(struct request *request)
         state->results = batch_results_new();
         state->partial = malloc(config_of(request)->limits.body_max);
     }
-    return (state && state->results && state->partial) ||
-           request_refuse(request, PROBLEM_INTERNAL, 0, "there is no memory");
+    return (state && state->results && state->partial) || request_refuse_memory(request);
 }
 
 /* ---- what is done ---- */
@@ -140,8 +139,7 @@ static struct job_put *take_in(struct request *request, struct batch_result *res
     }
     if (error) {
         struct problem problem;
-        problem_set(&problem, problem_kind_of_status(why.status), 0, why.detail);
-        (void)snprintf(problem.member, sizeof problem.member, "%s", why.member);
+        put_result_refused(&why, &problem);
         batch_result_refuse(state->results, result, &problem);
         return NULL;
     }

@@ -27,11 +27,6 @@ static bool refuse_size(struct request *request)
     return request_refuse(request, PROBLEM_TOO_LARGE, 0, sentence);
 }
 
-static bool refuse_memory(struct request *request)
-{
-    return request_refuse(request, PROBLEM_INTERNAL, 0, "there is no memory");
-}
-
 static bool begin(struct request *request)
 {
     struct problem problem;
@@ -50,12 +45,12 @@ static bool begin(struct request *request)
     }
     struct put_state *state = calloc(1, sizeof *state);
     if (!state) {
-        return refuse_memory(request);
+        return request_refuse_memory(request);
     }
     request->state = state;
     state->room = is_known && length > 0 ? (size_t)length : FIRST_ROOM;
     state->text = malloc(state->room);
-    return state->text || refuse_memory(request);
+    return state->text || request_refuse_memory(request);
 }
 
 static size_t read_body(struct request *request, const char *data, size_t length)
@@ -69,7 +64,7 @@ static size_t read_body(struct request *request, const char *data, size_t length
         size_t room = 2 * (state->length + length);
         char *text = realloc(state->text, room);
         if (!text) {
-            (void)refuse_memory(request);
+            (void)request_refuse_memory(request);
             return 0;
         }
         state->text = text;
@@ -85,7 +80,7 @@ static bool take_in(struct request *request, struct put_state *state)
 {
     struct intake *intake = api_intake(request->api);
     if (!intake) {
-        return refuse_memory(request);
+        return request_refuse_memory(request);
     }
     struct intake_call call = {
         .now_ms = api_now_ms(request->api),
@@ -96,12 +91,11 @@ static bool take_in(struct request *request, struct put_state *state)
     int error = intake_read(intake, state->text, state->length, &call, &state->put, state->warning,
                             &problem);
     if (error == LULL_ERR_MEMORY) {
-        return refuse_memory(request);
+        return request_refuse_memory(request);
     }
     if (error) {
-        (void)request_refuse(request, problem_kind_of_status(problem.status), 0, problem.detail);
-        (void)snprintf(request->problem.member, sizeof request->problem.member, "%s",
-                       problem.member);
+        request->is_refused = true;
+        put_result_refused(&problem, &request->problem);
     }
     return !error;
 }

@@ -9,11 +9,6 @@
 #include "message_json.h"
 #include "put_result.h"
 
-static bool refuse_memory(struct request *request)
-{
-    return request_refuse(request, PROBLEM_INTERNAL, 0, "there is no memory");
-}
-
 static enum MHD_Result answer_with(struct request *request, enum problem_kind kind,
                                    const char *detail)
 {
@@ -42,7 +37,7 @@ static bool show_begin(struct request *request)
         return false;
     }
     request->state = calloc(1, sizeof(struct job_find));
-    return request->state || refuse_memory(request);
+    return request->state || request_refuse_memory(request);
 }
 
 static enum MHD_Result show_finish(struct request *request)
@@ -120,13 +115,13 @@ static bool list_begin(struct request *request)
     struct job_list *list = calloc(1, sizeof *list);
     request->state = list;
     if (!list) {
-        return refuse_memory(request);
+        return request_refuse_memory(request);
     }
     list->filter = reading.query.filter;
     memcpy(list->service_name, reading.query.service, sizeof list->service_name);
-    list->list = calloc(list->filter.limit, sizeof *list->list);
+    list->list = calloc(list->filter.limit, sizeof(struct message *));
     list->gates = calloc(list->filter.limit, sizeof *list->gates);
-    return (list->list && list->gates) || refuse_memory(request);
+    return (list->list && list->gates) || request_refuse_memory(request);
 }
 
 static enum MHD_Result list_finish(struct request *request)
@@ -187,7 +182,7 @@ static bool cancel_begin(struct request *request)
         return false;
     }
     request->state = calloc(1, sizeof(struct job_cancel));
-    return request->state || refuse_memory(request);
+    return request->state || request_refuse_memory(request);
 }
 
 static enum MHD_Result cancel_finish(struct request *request)

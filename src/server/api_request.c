@@ -37,6 +37,11 @@ bool request_refuse(struct request *request, enum problem_kind kind, uint32_t re
     return false;
 }
 
+bool request_refuse_memory(struct request *request)
+{
+    return request_refuse(request, PROBLEM_INTERNAL, 0, "there is no memory");
+}
+
 uint64_t request_body_length(const struct request *request)
 {
     const char *text = request_header(request, "Content-Length");
@@ -205,6 +210,10 @@ enum MHD_Result request_read(struct request *request, const char *data, size_t *
 
 enum MHD_Result request_finish(struct request *request)
 {
+    /* While it is stopped libmicrohttpd takes no more answers, and asks again instead. */
+    if (request->is_answered) {
+        return MHD_NO;
+    }
     if (request->is_refused) {
         return answer_problem(request, &request->problem);
     }

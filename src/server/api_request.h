@@ -56,6 +56,7 @@ struct request {
     struct problem problem;
     uint64_t discarded; /* bytes of a body that nobody wants */
     bool is_waiting;    /* for its last jobs: resume is next */
+    bool is_answered;
 };
 
 /* ---- for the actions ---- */
@@ -63,6 +64,8 @@ struct request {
 /* Says why not; returns false. */
 bool request_refuse(struct request *request, enum problem_kind kind, uint32_t retry_after_s,
                     const char *detail);
+
+bool request_refuse_memory(struct request *request); /* the same, where malloc gave none */
 
 const char *request_header(const struct request *request, const char *name); /* NULL: none */
 

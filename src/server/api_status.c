@@ -17,7 +17,7 @@
 static bool status_begin(struct request *request)
 {
     request->state = calloc(1, sizeof(struct job_status));
-    return request->state || request_refuse(request, PROBLEM_INTERNAL, 0, "there is no memory");
+    return request->state || request_refuse_memory(request);
 }
 
 static enum MHD_Result status_finish(struct request *request)
@@ -149,7 +149,7 @@ static enum MHD_Result metrics(struct request *request)
     char *text = NULL;
     size_t length = config->metrics(config->server, &text);
     if (!text) {
-        (void)request_refuse(request, PROBLEM_INTERNAL, 0, "there is no memory");
+        (void)request_refuse_memory(request);
         return answer_problem(request, &request->problem);
     }
     enum MHD_Result result = answer_text(

@@ -44,9 +44,9 @@ static bool set_usual(struct config *config, const struct config_key *key)
     char *field = (char *)config + key->offset;
     bool is_text = key->usual_text && *key->usual_text != '(';
     if (is_text) {
-        char *copy = strdup(key->usual_text);
-        memcpy(field, &copy, sizeof copy);
-        return copy != NULL;
+        char **place = (char **)(void *)field;
+        *place = strdup(key->usual_text);
+        return *place != NULL;
     }
     if (key->usual != 0 && key->is_wide) {
         memcpy(field, &key->usual, sizeof key->usual);

@@ -59,7 +59,7 @@ static bool add_policy(struct config *config, const struct config_section *secti
     struct config_policy added = {.name = ""};
     struct lull_policy_error error = {.text = ""};
     struct text title = {section->title, strlen(section->title)};
-    struct naming naming;
+    struct naming naming = {.where = ""};
     name_place(&naming, section, "");
     if (!config_value_name(title, added.name, sizeof added.policy.name, naming.place, report)) {
         return false;
@@ -196,7 +196,7 @@ static bool add_service(struct config *config, const struct config_section *sect
                         const struct config_report *report)
 {
     struct config_service added = {.name = ""};
-    struct naming naming;
+    struct naming naming = {.where = ""};
     name_place(&naming, section, "");
     if (!read_host(section->title, added.name, sizeof added.name)) {
         return config_refuse(report, naming.place,
@@ -288,7 +288,7 @@ static bool add_signer(struct config *config, const struct config_section *secti
 {
     struct config_signer added = {.name = ""};
     struct text title = {section->title, strlen(section->title)};
-    struct naming naming;
+    struct naming naming = {.where = ""};
     name_place(&naming, section, "");
     if (!config_value_name(title, added.name, sizeof added.name, naming.place, report)) {
         return false;

@@ -211,6 +211,11 @@ static void note_attempt(struct message *message, const struct lull_outcome *out
     message->status = attempt.status;
 }
 
+void delivery_queued(struct delivery *delivery, const struct message *message, int64_t queued_ms)
+{
+    engine_on_queued(delivery->engine, message->service, queued_ms);
+}
+
 void delivery_outcome(struct delivery *delivery, struct message *message,
                       const struct lull_outcome *outcome, int64_t now_ms)
 {
@@ -225,6 +230,9 @@ void delivery_outcome(struct delivery *delivery, struct message *message,
     host->on_attempt(host->userdata, message, outcome, order, flight->started_ms, now_ms);
     note_attempt(message, outcome, order, flight->started_ms, now_ms);
     change_message(message, order);
+    if (host->recall && (order->hold_until_ms > 0 || order->pause_until_ms > 0)) {
+        host->recall(host->userdata, message, order->pause_until_ms > 0); /* P3, P4 */
+    }
     add_settlement(delivery, flight);
 }
 

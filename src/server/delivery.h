@@ -52,6 +52,11 @@ struct delivery_host {
     /* Send it; it comes back by delivery_outcome or delivery_return, later, never from inside. */
     void (*send)(void *userdata, struct message *message, const struct engine_order *order);
 
+    /* Its target is held now, or with is_service its whole service paused: what was given to send
+     * of them and has not gone out is not to; it comes back by delivery_return. NULL: nothing is
+     * ever kept back. */
+    void (*recall)(void *userdata, const struct message *message, bool is_service);
+
     /* It is settled, and about to be freed. Called for each that take was called for. */
     void (*let_go)(void *userdata, struct message *message);
 
@@ -115,6 +120,9 @@ void delivery_cancel(struct delivery *delivery, struct delivery_cancel *cancel);
 /* The attempt of a message that host.send got has ended. */
 void delivery_outcome(struct delivery *delivery, struct message *message,
                       const struct lull_outcome *outcome, int64_t now_ms);
+
+/* Before that: it waited so long for a connection. */
+void delivery_queued(struct delivery *delivery, const struct message *message, int64_t queued_ms);
 
 /* ... or never began: it waits again, due at once, and nothing is counted. */
 void delivery_return(struct delivery *delivery, struct message *message, int64_t now_ms);

@@ -78,7 +78,8 @@ static bool read_record(const uint8_t *record, struct attempt *ret_attempt)
 
 static bool is_length_good(size_t length)
 {
-    return length % HISTORY_ATTEMPT_SIZE == 0 && length <= HISTORY_SIZE_MAX;
+    return length % HISTORY_ATTEMPT_SIZE == 0 &&
+           length / HISTORY_ATTEMPT_SIZE <= HISTORY_ATTEMPTS_MAX;
 }
 
 bool history_get(const void *data, size_t length, size_t index, struct attempt *ret_attempt)

@@ -87,7 +87,7 @@ bool json_is_ascii(const char *text, size_t length_max)
 int json_member_ascii(const json_t *value, const char *member, size_t length_max,
                       const char **ret_text, struct intake_problem *problem)
 {
-    const char *text = NULL;
+    const char *text = "";
     int code = json_member_text(value, member, length_max, &text, problem);
     if (code == LULL_OK && !json_is_ascii(text, length_max)) {
         return intake_refuse(

@@ -2,7 +2,7 @@
 #include "json_text.h"
 
 #include <stdbool.h>
-#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 static bool is_continuation(unsigned char byte)
@@ -39,16 +39,12 @@ static size_t utf8_length(const unsigned char *text)
 /* Of one that JSON does not take as it is. */
 static size_t escape(char *to, unsigned char c)
 {
-    static const char hex[] = "0123456789abcdef";
-    to[0] = '\\';
     if (c == '"' || c == '\\') {
+        to[0] = '\\';
         to[1] = (char)c;
         return 2;
     }
-    memcpy(to + 1, "u00", 3);
-    to[4] = hex[c >> 4];
-    to[5] = hex[c & 15];
-    return 6;
+    return (size_t)sprintf(to, "\\u%04x", c);
 }
 
 size_t json_text_write(char *to, const char *text)

@@ -145,5 +145,6 @@ int parcel_fill(struct parcel *parcel, struct parcel_desk *desk, int64_t wall_ms
 void parcel_free(struct parcel *parcel)
 {
     transport_request_clean_up(&parcel->request);
+    free(parcel->own_policy);
     free(parcel);
 }

@@ -27,6 +27,7 @@ struct parcel {
     struct message *message;
     struct envelope envelope;
     enum lull_vendor vendor;
+    struct lull_policy *own_policy; /* room for one that the shelf has no place for; or NULL */
     bool is_token_doubted;
     bool is_returned;     /* it was not sent, or nobody knows: to wait again */
     int64_t remaining_ms; /* of its TTL */

@@ -16,6 +16,13 @@ struct shelved {
 void policy_shelf_init(struct policy_shelf *shelf, const struct config *config)
 {
     *shelf = (struct policy_shelf){.config = config};
+    (void)policy_shelf_find(shelf, config->push_policy);
+    (void)policy_shelf_find(shelf, config->webhook_policy);
+}
+
+bool policy_shelf_is_full(const struct policy_shelf *shelf)
+{
+    return shelf->count >= POLICY_SHELF_MAX;
 }
 
 void policy_shelf_clean_up(struct policy_shelf *shelf)

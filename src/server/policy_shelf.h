@@ -22,6 +22,9 @@ struct policy_shelf {
 void policy_shelf_init(struct policy_shelf *shelf, const struct config *config);
 void policy_shelf_clean_up(struct policy_shelf *shelf);
 
+/* The two usual ones are put on it first, so that they are always there. */
+bool policy_shelf_is_full(const struct policy_shelf *shelf);
+
 /* NULL: there is no such policy any more, or no room for one more. */
 const struct lull_policy *policy_shelf_find(struct policy_shelf *shelf, const char *text);
 

@@ -1,8 +1,16 @@
 /* put_result - see the header. SPDX-License-Identifier: MIT */
 #include "put_result.h"
 
+#include <stdio.h>
+
 #include "lull/error.h"
 #include "store.h"
+
+void put_result_refused(const struct intake_problem *why, struct problem *ret_problem)
+{
+    problem_set(ret_problem, problem_kind_of_status(why->status), 0, why->detail);
+    (void)snprintf(ret_problem->member, sizeof ret_problem->member, "%s", why->member);
+}
 
 void put_result_error(int error, struct problem *ret_problem)
 {

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "intake.h"
 #include "job.h"
 #include "problem.h"
 
@@ -18,6 +19,9 @@ struct put_result {
 /* False: *ret_problem says why it was not accepted. */
 bool put_result_of(const struct job_put *put, struct put_result *ret_result,
                    struct problem *ret_problem);
+
+/* What the intake found wrong. */
+void put_result_refused(const struct intake_problem *why, struct problem *ret_problem);
 
 /* A store's error, or the engine's, as a problem. */
 void put_result_error(int error, struct problem *ret_problem);

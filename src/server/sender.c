@@ -26,6 +26,7 @@ struct sender {
     pthread_t thread;
     pthread_mutex_t lock; /* around posted and is_stopping */
     struct row posted;
+    struct sender_recall *recalls;
     bool is_stopping;
     bool has_thread;
     int wake_fd;
@@ -78,6 +79,15 @@ static void submit(struct sender *sender, struct parcel *parcel, int64_t mono_ms
     sender->out = parcel;
 }
 
+/* The transport has it no more. */
+static void forget(struct sender *sender, struct parcel *parcel)
+{
+    *(parcel->out_previous ? &parcel->out_previous->out_next : &sender->out) = parcel->out_next;
+    if (parcel->out_next) {
+        parcel->out_next->out_previous = parcel->out_previous;
+    }
+}
+
 /* The next that the transport is done with; NULL: none. */
 static struct parcel *collect_one(struct sender *sender)
 {
@@ -85,22 +95,88 @@ static struct parcel *collect_one(struct sender *sender)
     if (!request) {
         return NULL;
     }
-    struct parcel *parcel = request->userdata;
-    *(parcel->out_previous ? &parcel->out_previous->out_next : &sender->out) = parcel->out_next;
-    if (parcel->out_next) {
-        parcel->out_next->out_previous = parcel->out_previous;
-    }
-    return parcel;
+    forget(sender, request->userdata);
+    return request->userdata;
 }
 
-static struct parcel *take_posted(struct sender *sender, bool *ret_is_stopping)
+/* What other threads have asked for. */
+struct asked {
+    struct parcel *parcels;
+    struct sender_recall *recalls;
+    bool is_stopping;
+};
+
+static struct asked take_asked(struct sender *sender)
 {
     (void)pthread_mutex_lock(&sender->lock);
-    struct parcel *first = sender->posted.first;
+    struct asked asked = {sender->posted.first, sender->recalls, sender->is_stopping};
     sender->posted = (struct row){0};
-    *ret_is_stopping = sender->is_stopping;
+    sender->recalls = NULL;
     (void)pthread_mutex_unlock(&sender->lock);
-    return first;
+    return asked;
+}
+
+/* ---- what is called back ---- */
+
+static bool is_meant(const struct sender_recall *recall, const struct message *message)
+{
+    return recall->is_service ? message->service == recall->service
+                              : message->target == recall->target;
+}
+
+static void give_back(struct sender *sender, struct parcel *parcel)
+{
+    parcel->is_returned = true;
+    finish(sender, parcel);
+}
+
+static void call_back(struct sender *sender, const struct sender_recall *recall, int64_t mono_ms)
+{
+    struct parcel *parcel = sender->out;
+    while (parcel) {
+        struct parcel *next = parcel->out_next;
+        if (parcel->request.sent_ms < 0 && is_meant(recall, parcel->message)) {
+            transport_withdraw(sender->transport, &parcel->request, mono_ms);
+            forget(sender, parcel);
+            give_back(sender, parcel);
+        }
+        parcel = next;
+    }
+}
+
+static bool is_called_back(const struct sender_recall *recalls, const struct parcel *parcel)
+{
+    while (recalls && !is_meant(recalls, parcel->message)) {
+        recalls = recalls->next;
+    }
+    return recalls != NULL;
+}
+
+static void do_asked(struct sender *sender, const struct asked *asked, int64_t mono_ms)
+{
+    int64_t wall_ms = lull_os_now_ms();
+    struct parcel *parcel = asked->parcels;
+    for (const struct sender_recall *recall = asked->recalls; recall; recall = recall->next) {
+        call_back(sender, recall, mono_ms);
+    }
+    while (parcel) {
+        struct parcel *next = parcel->next;
+        if (is_called_back(asked->recalls, parcel)) {
+            give_back(sender, parcel);
+        } else {
+            submit(sender, parcel, mono_ms, wall_ms);
+        }
+        parcel = next;
+    }
+}
+
+static void free_recalls(struct sender_recall *recalls)
+{
+    while (recalls) {
+        struct sender_recall *next = recalls->next;
+        free(recalls);
+        recalls = next;
+    }
 }
 
 static void hand_over(struct sender *sender)
@@ -136,17 +212,12 @@ static void wait_for_more(struct sender *sender, int64_t mono_ms)
 static void *run(void *userdata)
 {
     struct sender *sender = userdata;
-    bool is_stopping = false;
     for (;;) {
-        struct parcel *parcel = take_posted(sender, &is_stopping);
+        struct asked asked = take_asked(sender);
         int64_t mono_ms = lull_os_mono_ms();
-        int64_t wall_ms = lull_os_now_ms();
-        while (parcel) {
-            struct parcel *next = parcel->next;
-            submit(sender, parcel, mono_ms, wall_ms);
-            parcel = next;
-        }
-        if (is_stopping) {
+        do_asked(sender, &asked, mono_ms);
+        free_recalls(asked.recalls);
+        if (asked.is_stopping) {
             return NULL;
         }
         transport_step(sender->transport, mono_ms);
@@ -196,6 +267,20 @@ void sender_post(struct sender *sender, struct parcel *first, struct parcel *las
     }
 }
 
+void sender_recall(struct sender *sender, const struct sender_recall *recall)
+{
+    struct sender_recall *copy = malloc(sizeof *copy);
+    if (!copy) {
+        return; /* what has not gone out yet will, as what has */
+    }
+    *copy = *recall;
+    (void)pthread_mutex_lock(&sender->lock);
+    copy->next = sender->recalls;
+    sender->recalls = copy;
+    (void)pthread_mutex_unlock(&sender->lock);
+    (void)eventfd_write(sender->wake_fd, 1);
+}
+
 void sender_stop(struct sender *sender)
 {
     (void)pthread_mutex_lock(&sender->lock);
@@ -212,6 +297,8 @@ void sender_stop(struct sender *sender)
         parcel->is_returned = parcel->request.outcome.transport == LULL_TRANSPORT_CANCELLED;
         finish(sender, parcel);
     }
+    free_recalls(sender->recalls);
+    sender->recalls = NULL;
     hand_over(sender);
 }
 

@@ -26,6 +26,16 @@ int sender_start(struct sender **ret_sender, const struct sender_config *config)
 /* A chain of parcels, from another thread. */
 void sender_post(struct sender *sender, struct parcel *first, struct parcel *last);
 
+/* What is not on a connection yet, of this target, or of this service with is_service, comes back
+ * with is_returned. From another thread. */
+struct sender_recall {
+    struct sender_recall *next;
+    uint64_t target;
+    uint32_t service;
+    bool is_service;
+};
+void sender_recall(struct sender *sender, const struct sender_recall *recall);
+
 /* Ends what is out: each comes back with its status, or with is_returned. No post after this. */
 void sender_stop(struct sender *sender);
 void sender_destroy(struct sender *sender); /* after stop; NULL is fine */

@@ -29,15 +29,29 @@ static void put_away(struct server *server, struct parcel *parcel)
     server->idle = parcel;
 }
 
+/* One of very many: read each time. */
+static const struct lull_policy *own_policy(const struct config *config, struct parcel *parcel,
+                                            const char *text)
+{
+    if (!parcel->own_policy && !(parcel->own_policy = malloc(sizeof *parcel->own_policy))) {
+        abort(); /* as in take */
+    }
+    int error = config_policy_parse(config, text, strlen(text), parcel->own_policy, NULL);
+    return error == LULL_OK ? parcel->own_policy : NULL;
+}
+
 /* By the text that it was accepted with; if the operator has taken that out of the configuration,
  * by the usual one: no message is lost by it. */
-static const struct lull_policy *policy_of(struct server *server, const struct parcel *parcel)
+static const struct lull_policy *policy_of(struct server *server, struct parcel *parcel)
 {
     const struct config *config = server->config;
     bool is_push = parcel->message->kind == LULL_KIND_PUSH;
     const char *usual = is_push ? config->push_policy : config->webhook_policy;
-    const struct lull_policy *policy =
-        policy_shelf_find(&server->policies, parcel->envelope.policy);
+    const char *text = parcel->envelope.policy;
+    const struct lull_policy *policy = policy_shelf_find(&server->policies, text);
+    if (!policy && policy_shelf_is_full(&server->policies)) {
+        policy = own_policy(config, parcel, text);
+    }
     return policy ? policy : policy_shelf_find(&server->policies, usual);
 }
 
@@ -78,11 +92,36 @@ static void let_go(void *userdata, struct message *message)
     put_away(userdata, message->userdata);
 }
 
+/* How long it waited for a connection, or has, until it gave up. */
+static void tell_queued(struct server *server, const struct parcel *parcel)
+{
+    const struct transport_request *request = &parcel->request;
+    bool is_sent = request->sent_ms >= 0;
+    bool gave_up = !is_sent && request->outcome.transport == LULL_TRANSPORT_CONNECT_TIMEOUT;
+    if (is_sent || gave_up) {
+        delivery_queued(server->delivery, parcel->message,
+                        is_sent ? request->sent_ms - request->submitted_ms
+                                : request->connect_timeout_ms);
+    }
+}
+
+static void recall(void *userdata, const struct message *message, bool is_service)
+{
+    struct server *server = userdata;
+    const struct sender_recall wanted = {NULL, message->target, message->service, is_service};
+    for (uint32_t i = 0; i < server->sender_count; i++) {
+        if (is_service || i == message->target % server->sender_count) {
+            sender_recall(server->senders[i], &wanted);
+        }
+    }
+}
+
 void server_take_back(struct server *server, struct parcel *parcel, int64_t now_ms)
 {
     if (parcel->is_returned) {
         delivery_return(server->delivery, parcel->message, now_ms);
     } else {
+        tell_queued(server, parcel);
         delivery_outcome(server->delivery, parcel->message, &parcel->request.outcome, now_ms);
     }
 }
@@ -267,6 +306,7 @@ struct delivery_host server_host(struct server *server)
         .userdata = server,
         .take = take,
         .send = send_parcel,
+        .recall = recall,
         .let_go = let_go,
         .on_put = on_put,
         .on_cancel = on_cancel,

@@ -1,8 +1,9 @@
 /* steady - see the header. SPDX-License-Identifier: MIT */
 #include "steady.h"
 
-#define FOLLOW_BACK 10 /* a tenth of the time that goes by: waits get longer, which harms nobody   \
-                        */
+#define FOLLOW_BACK                                                                                \
+    10 /* a tenth of the time that goes by: waits get longer, which harms nobody                   \
+        */
 #define FOLLOW_AHEAD                                                                               \
     2000 /* as slowly as clocks are set by daemons: waits must not get shorter (A3) */
 

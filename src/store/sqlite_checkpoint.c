@@ -5,9 +5,10 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 
-#define FRAMES_WANTED 4096 /* 16 MiB of log: then it is worth the two syncs */
-#define FRAMES_LAST 256    /* so many are carried while commits wait: 1 MiB */
-#define PASSES_MAX 8       /* beside the writer; one that is faster for so long has to wait */
+#define FRAMES_WANTED                                                                              \
+    2048 /* 8 MiB of log: worth the syncs, and short enough not to fill the disk's queue */
+#define FRAMES_LAST 256 /* so many are carried while commits wait: 1 MiB */
+#define PASSES_MAX 8    /* beside the writer; one that is faster for so long has to wait */
 
 struct checkpointer {
     sqlite3 *connection;
@@ -58,6 +59,17 @@ static int carry(const struct checkpointer *checkpointer)
     return rc == SQLITE_OK ? carried : -1;
 }
 
+/* SQLite syncs the file only when it has carried the whole log, which would be while commits wait.
+ * So nearly all of it is synced before. */
+static void sync_file(const struct checkpointer *checkpointer)
+{
+    sqlite3_file *file = NULL;
+    int rc = sqlite3_file_control(checkpointer->connection, NULL, SQLITE_FCNTL_FILE_POINTER, &file);
+    if (rc == SQLITE_OK && file && file->pMethods) {
+        (void)file->pMethods->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
+    }
+}
+
 /* The end of the log, while no commit is under way. With the lock held. */
 static int carry_last(struct checkpointer *checkpointer)
 {
@@ -80,6 +92,7 @@ static void checkpoint(struct checkpointer *checkpointer)
     for (int pass = 0; pass < PASSES_MAX && carried >= 0; pass++) {
         (void)pthread_mutex_unlock(&checkpointer->lock);
         carried = carry(checkpointer);
+        sync_file(checkpointer);
         (void)pthread_mutex_lock(&checkpointer->lock);
         if (checkpointer->frames - carried <= FRAMES_LAST) {
             break;

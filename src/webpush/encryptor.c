@@ -53,8 +53,9 @@ size_t lull_encryptor_prepare(struct lull_encryptor *encryptor, size_t count)
 bool encryptor_is_point(struct lull_encryptor *encryptor,
                         const uint8_t p256dh[LULL_P256_POINT_SIZE])
 {
+    bool is_point = curve_is_point(&encryptor->curve, p256dh);
     /* Asked again, as below: a good subscription is not called bad for want of memory. */
-    return curve_is_point(&encryptor->curve, p256dh) || curve_is_point(&encryptor->curve, p256dh);
+    return is_point || curve_is_point(&encryptor->curve, p256dh);
 }
 
 /* The secret of RFC 8291's section 3.4, which both sides come to. */

@@ -7,6 +7,7 @@
 
 #include "envelope.h"
 #include "intake.h"
+#include "lull/duration.h"
 #include "lull/error.h"
 #include "lull/webpush.h"
 

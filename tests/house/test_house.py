@@ -35,12 +35,21 @@ MAY_INCLUDE = {
         "inttypes.h", "jansson.h", "stdarg.h", "stdio.h", "stdlib.h", "strings.h", "sys/mman.h"} | {
         f"openssl/{name}.h" for name in ("bio", "bn", "core_names", "crypto", "ec", "ecdsa", "err", "evp",
                                          "objects", "opensslv", "param_build", "pem", "rand")},
+    # Each SQLite file may use sqlite3.h; test_only_the_backend_knows_sqlite says that no other does.
+    "src/store": PURE | {f"lull/{name}" for name in HEADERS_OF["liblull"]
+                         if name not in ("os.h", "lull.h")} | {
+        "assert.h", "errno.h", "fcntl.h", "pthread.h", "sqlite3.h", "stdio.h", "stdlib.h",
+        "sys/file.h", "sys/stat.h", "unistd.h"},
+    # Pure, but for the memory that it takes at its start.
+    "src/engine": PURE | {f"lull/{name}" for name in HEADERS_OF["liblull"]
+                          if name not in ("os.h", "lull.h")} | {"assert.h", "saturate.h", "stdlib.h"},
+    "src/server": None,
     "src/cli": None,  # everything
 }
 
 MAN_PAGES = ["lull.1", "lull-explain.1", "lull-fetch.1", "lull-keys.1", "lull-messages.1", "lull-mock.1",
              "lull-push.1", "lull-send.1", "lull-serve.1", "lull-status.1",
-             "lull-policy.7", "liblull.3", "liblull-http.3", "liblull-webpush.3"]
+             "lull.conf.5", "lull-policy.7", "liblull.3", "liblull-http.3", "liblull-webpush.3"]
 
 # The C library's pure part, and what compilers put in by themselves.
 CORE_MAY_CALL = {"memchr", "memcmp", "memcpy", "memmove", "memset", "strchr", "strcmp", "strlen",
@@ -90,6 +99,21 @@ def test_core_calls_nothing_but_itself_and_the_pure_part():
     called = set(re.findall(r"^\s+U (\S+)$", symbols, re.MULTILINE))
     assert "lull_decide" in defined
     assert called - defined - CORE_MAY_CALL == set()
+
+
+def test_engine_calls_nothing_but_itself_the_core_and_for_memory():
+    symbols = run("nm", str(ROOT / "build" / "src" / "engine" / "liblull-engine.a")).stdout
+    defined = set(re.findall(r"^[0-9a-f]+ [TDRBtdrbVWi] (\S+)$", symbols, re.MULTILINE))
+    called = set(re.findall(r"^\s+U (\S+)$", symbols, re.MULTILINE)) - defined
+    assert "engine_on_outcome" in defined
+    assert {name for name in called if not name.startswith("lull_")} <= CORE_MAY_CALL | {
+        "calloc", "free", "__assert_fail"}
+    assert not [name for name in called if name.startswith("lull_os_")]
+
+
+def test_only_the_backend_knows_sqlite():
+    assert [p.name for p in (ROOT / "src" / "store").glob("*.[ch]")
+            if "sqlite3.h" in includes(p) and not p.name.startswith("sqlite_")] == []
 
 
 def test_core_has_no_writable_state():
@@ -226,7 +250,7 @@ def test_installed_http_library_can_be_used(installed, language, tmp_path):
 
 def test_install_brings_the_man_pages_and_the_completion(installed):
     names = {p.name for p in installed.rglob("*") if p.is_file()}
-    assert {"lull", *MAN_PAGES} <= names
+    assert {"lull", "lull.conf", "lull.service", "lull.socket", *MAN_PAGES} <= names
     for library in HEADERS_OF:
         assert {f"{library}.a", f"{library}.so", f"{library.removeprefix('lib')}.pc"} <= names
 
@@ -280,7 +304,7 @@ def test_architecture_page_names_every_folder_and_file_of_the_libraries():
     page = (ROOT / "docs" / "architecture.md").read_text()
     for folder in MAY_INCLUDE:
         assert folder in page
-    for folder in ("core", "http", "webpush"):
+    for folder in ("core", "http", "webpush", "store", "engine", "server"):
         for path in (ROOT / "src" / folder).glob("*.c"):
             assert f"`{path.stem}`" in page, path.stem
 

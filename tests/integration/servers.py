@@ -65,6 +65,10 @@ class Certificates:
             both = self.chain(kind).read_text() + self.key(kind).read_text()
             self.both(kind).write_text(both)
 
+    def sign(self, name, names):
+        """One more good one, for chain(name) and key(name)."""
+        self._sign(name, names, days=2)
+
     def chain(self, kind):
         return self.folder / f"{kind}.pem"
 
@@ -132,6 +136,10 @@ class Program:
 
     def signal(self, number):
         self._process.send_signal(number)
+
+    @property
+    def pid(self):
+        return self._process.pid
 
     def _wait_until_ready(self):
         end = time.monotonic() + START_S

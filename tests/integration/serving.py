@@ -50,10 +50,10 @@ class Answer(NamedTuple):
 class Serve:
     """arguments: more flags, after the usual ones. environment: more variables. wrapper: words before the
     command. store, port, token: others than a new file in folder, a free one, and none. is_private_allowed:
-    without it, nothing is sent to mock (W5)."""
+    without it, nothing is sent to mock (W5). program: another build."""
 
     def __init__(self, folder, *arguments, environment=None, wrapper=(), store=None, port=None, token=None,
-                 is_private_allowed=True):
+                 is_private_allowed=True, program=PROGRAM):
         self.folder = pathlib.Path(folder)
         self.store = pathlib.Path(store or self.folder / "lull.db")
         self.port = port or free_port()
@@ -61,7 +61,7 @@ class Serve:
         self.token = token
         self.output_path = self.folder / "serve.log"
         self.process = None
-        self._command = [*map(str, wrapper), PROGRAM, "serve", "--listen", f"127.0.0.1:{self.port}",
+        self._command = [*map(str, wrapper), str(program), "serve", "--listen", f"127.0.0.1:{self.port}",
                          "--store", str(self.store),
                          *(["--allow-private"] if is_private_allowed else []), *map(str, arguments)]
         clean = {name: value for name, value in os.environ.items()
@@ -89,7 +89,7 @@ class Serve:
         return self
 
     def wait_until_ready(self, limit_s=START_S):
-        self._wait(lambda: self._is_ready(), limit_s, "ready")
+        self._wait(self._is_ready, limit_s, "ready")
 
     def kill9(self):
         """As a power failure would, but for what the kernel still holds."""
@@ -205,6 +205,10 @@ class Serve:
         return answer.json
 
     # ---- waiting, for what must come ----
+
+    def wait_until(self, is_there, what, limit_s=TIMEOUT_S):
+        """Asks until it is; what: for the failure's text."""
+        self._wait(is_there, limit_s, what)
 
     def wait_for(self, name, *states, limit_s=TIMEOUT_S):
         """Until the message is in one of these states (else: delivered or dead). Returns it."""

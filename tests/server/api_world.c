@@ -96,6 +96,22 @@ void api_world_stop(struct api_world *world)
     config_clean_up(&world->config);
 }
 
+int api_world_setup(void **state)
+{
+    struct api_world *world = calloc(1, sizeof *world);
+    api_world_init(world);
+    api_world_start(world);
+    *state = world;
+    return 0;
+}
+
+int api_world_teardown(void **state)
+{
+    api_world_stop(*state);
+    free(*state);
+    return 0;
+}
+
 /* ---- the client ---- */
 
 int talk_connect(const struct api_world *world)

@@ -30,6 +30,10 @@ void api_world_start(struct api_world *world);
 /* Stops what still runs, and forgets it. */
 void api_world_stop(struct api_world *world);
 
+/* All of that, for a test of its own. */
+int api_world_setup(void **state);
+int api_world_teardown(void **state);
+
 /* ---- the client ---- */
 
 struct reply {

@@ -130,3 +130,13 @@ char *open_push(const struct message *message, size_t *ret_length)
     text[*ret_length] = '\0';
     return (char *)text;
 }
+
+char *with_body(const char *before, size_t length, const char *behind)
+{
+    char *json = malloc(length + strlen(before) + strlen(behind) + 1);
+    assert_non_null(json);
+    strcpy(json, before);
+    memset(json + strlen(before), 'a', length);
+    strcpy(json + strlen(before) + length, behind);
+    return json;
+}

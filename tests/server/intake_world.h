@@ -47,6 +47,9 @@ struct taken {
 /* A text with $P for the point, $A for auth, $K and $L for the ids of the keys. For free(). */
 char *intake_world_fill(const char *json, size_t *ret_length);
 
+/* So many letters between two texts. For free(). */
+char *with_body(const char *before, size_t length, const char *behind);
+
 /* call NULL: at NOW_MS and nothing else. */
 struct taken take(const char *json, const struct intake_call *call);
 

@@ -50,6 +50,21 @@ const char *files_write(const char *name, const char *text, mode_t mode)
     return path;
 }
 
+char *files_read_source(const char *name)
+{
+    char path[PATH_MAX];
+    char *text = NULL;
+    size_t size = 0;
+    const char *root = getenv("LULL_SOURCE_ROOT");
+    (void)snprintf(path, sizeof path, "%s/%s", root ? root : ".", name);
+    FILE *file = fopen(path, "r");
+    if (!file || getdelim(&text, &size, '\0', file) < 0) {
+        fail_msg("%s cannot be read (set LULL_SOURCE_ROOT)", path);
+    }
+    assert_int_equal(fclose(file), 0);
+    return text;
+}
+
 void files_set_variable(const char *name, const char *value)
 {
     assert_int_equal(value ? setenv(name, value, 1) : unsetenv(name), 0);

@@ -14,6 +14,9 @@ const char *files_path(const char *name);
 /* Writes the file, with this mode. Returns its path. */
 const char *files_write(const char *name, const char *text, mode_t mode);
 
+/* The text of a file of this repository, for free(). */
+char *files_read_source(const char *name);
+
 /* NULL: unset. */
 void files_set_variable(const char *name, const char *value);
 

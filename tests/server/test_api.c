@@ -11,22 +11,6 @@
 #include "lull/error.h"
 #include "store.h"
 
-static int start(void **state)
-{
-    struct api_world *world = calloc(1, sizeof *world);
-    api_world_init(world);
-    api_world_start(world);
-    *state = world;
-    return 0;
-}
-
-static int stop(void **state)
-{
-    api_world_stop(*state);
-    free(*state);
-    return 0;
-}
-
 static struct reply get(const struct api_world *world, const char *path)
 {
     return talk(world, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path);
@@ -617,7 +601,7 @@ static void test_tokens(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, api_world_setup, api_world_teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_a_message_is_accepted),
         TEST(test_a_push_is_accepted_and_one_to_wait_waits),

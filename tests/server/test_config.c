@@ -73,7 +73,7 @@ static void test_defaults_are_those_of_the_table(void **state)
     assert_true(config.limits.first_byte_timeout_ms == 30000);
     assert_true(config.limits.timeout_ms == 60000);
     assert_true(config.limits.drain_timeout_ms == 30000);
-    assert_int_equal(config.limits.delivered_kept, 100000);
+    assert_int_equal(config.limits.delivered_kept, 10000);
     assert_true(check(&config, &said));
     config_clean_up(&config);
 }
@@ -446,6 +446,76 @@ static void test_the_table_is_whole(void **state)
     assert_string_equal(config_key_usual(config_key_find("limits.client_timeout"), buffer), "30s");
 }
 
+/* "limits.senders" stands in its section as "senders". */
+static const char *name_in_section(const struct config_key *key)
+{
+    const char *point = strchr(key->name, '.');
+    return point ? point + 1 : key->name;
+}
+
+/* The example is good as it stands, and has every key, with its default where that is a value. */
+static void test_the_example(void **state)
+{
+    WITH_CONFIG;
+    char *text = files_read_source("docs/lull.conf");
+    if (!read_text(&config, text, &said) || !check(&config, &said)) {
+        fail_msg("%s", said.text);
+    }
+    for (size_t i = 0; i < config_key_count; i++) {
+        char buffer[CONFIG_NUMBER_SIZE];
+        char line[128];
+        const char *usual = config_key_usual(&config_keys[i], buffer);
+        bool is_known = *usual != '(';
+        (void)snprintf(line, sizeof line, config_keys[i].usual_text ? "%s = \"%s\"" : "%s = %s",
+                       name_in_section(&config_keys[i]), usual);
+        line[is_known ? strlen(line) : strcspn(line, "\"")] = '\0';
+        const char *found = strstr(text, line);
+        if (!found || (is_known && !strchr(" \n", found[strlen(line)]))) {
+            fail_msg("docs/lull.conf has no '%s'", line);
+        }
+    }
+    free(text);
+    config_clean_up(&config);
+}
+
+static bool man_page_has(const char *page, const char *name, const char *option,
+                         const char *variable)
+{
+    char line[256];
+    char dashed[64];
+    size_t used = 0;
+    for (; *option; option++) { /* \- is a dash that stays one */
+        if (*option == '-') {
+            dashed[used++] = '\\';
+        }
+        dashed[used++] = *option;
+    }
+    dashed[used] = '\0';
+    (void)snprintf(line, sizeof line, "\n.BR %s \" (\\-\\-%s, %s)\"\n", name, dashed, variable);
+    return strstr(page, line) != NULL;
+}
+
+static void test_the_man_page_has_every_key_and_default(void **state)
+{
+    (void)state;
+    char *page = files_read_source("docs/man/lull.conf.5");
+    for (size_t i = 0; i < config_key_count; i++) {
+        const struct config_key *key = &config_keys[i];
+        char buffer[CONFIG_NUMBER_SIZE];
+        char usual[64];
+        const char *name = name_in_section(key);
+        if (!man_page_has(page, name, key->option, key->variable)) {
+            fail_msg("lull.conf.5 has no %s with --%s and %s", key->name, key->option,
+                     key->variable);
+        }
+        (void)snprintf(usual, sizeof usual, "Default %s.", config_key_usual(key, buffer));
+        if (!strchr(usual, '(') && !strstr(page, usual)) {
+            fail_msg("lull.conf.5 does not say of %s: '%s'", key->name, usual);
+        }
+    }
+    free(page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -461,6 +531,8 @@ int main(void)
         cmocka_unit_test(test_policies_by_name),
         cmocka_unit_test(test_secrets_of_webhooks),
         cmocka_unit_test(test_the_table_is_whole),
+        cmocka_unit_test(test_the_example),
+        cmocka_unit_test(test_the_man_page_has_every_key_and_default),
     };
     return cmocka_run_group_tests(tests, files_begin, files_end);
 }
