@@ -3,7 +3,7 @@
 #include "model.h"
 #include "worlds.h"
 
-#define STEPS 4000
+#define STEPS 1500
 #define PARTS_MAX 6
 #define LEASE_MAX 8
 #define REMEMBERED 64
