@@ -306,6 +306,8 @@ static void compare_kept(struct model *model, struct record *record, const struc
              "Q2", "%" PRIu64 " is due at %" PRId64 ", not %" PRId64, record->id, kept->due_ms,
              record->due_ms);
         record->due_ms = kept->due_ms;
+    } else if (kept->due_ms == model->swept_hold_ms[letter->target]) {
+        record->due_ms = later_of(record->due_ms, kept->due_ms);
     } else {
         must(trace, kept->due_ms == record->due_ms, "B7",
              "%" PRIu64 " is due at %" PRId64 ", not %" PRId64, record->id, kept->due_ms,

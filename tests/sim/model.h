@@ -135,6 +135,7 @@ struct model {
     struct model_service services[PLAN_SERVICES_MAX];
     int64_t required_hold_ms[PLAN_TARGETS_MAX]; /* by what the targets answered */
     int64_t hold_ms[PLAN_TARGETS_MAX];          /* by what the store was told */
+    int64_t swept_hold_ms[PLAN_TARGETS_MAX];    /* over by one node's clock, and may be forgotten */
     struct model_key keys[MODEL_KEYS];
     bool is_draining[PLAN_NODES_MAX];
     bool is_operator_pause_due[PLAN_NODES_MAX][PLAN_SERVICES_MAX];

@@ -360,11 +360,12 @@ void model_on_apply(struct model *model, uint32_t node, const struct store_batch
     }
 }
 
-/* What is over is forgotten: also for a node whose clock is behind. */
+/* What is over may be forgotten: also for a node whose clock is behind. */
 void model_on_sweep(struct model *model, int64_t now_ms)
 {
     for (uint32_t i = 0; i < model->plan->target_count; i++) {
-        if (model->hold_ms[i] <= now_ms) {
+        if (model->hold_ms[i] <= now_ms && model->hold_ms[i] > 0) {
+            model->swept_hold_ms[i] = model->hold_ms[i];
             model->hold_ms[i] = 0;
         }
         if (model->required_hold_ms[i] <= now_ms) {

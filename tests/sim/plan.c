@@ -83,6 +83,9 @@ static void draw_trouble(struct plan *plan, struct lull_random *random)
     plan->killers = plan->crashes ? trouble(random, 20) : 0;
     plan->garbled = trouble(random, 20);
     plan->returns = trouble(random, 40);
+    plan->store_faults.disk_full = trouble(random, 20000);
+    plan->store_faults.disk_full_length = 1 + any_of(random, 4);
+    plan->store_faults.broken = trouble(random, 3000);
     plan->storms = 5 + any_of(random, 60);
     plan->busy_gap_ms = 1U << any_of(random, 12);
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "faulty.h"
 #include "gate.h"
 #include "lull/lull.h"
 
@@ -59,6 +60,7 @@ struct plan {
     uint32_t killers;   /* of a thousand messages: they take their process down (Q8) */
     uint32_t garbled;   /* of a thousand messages: an envelope that makes no sense */
     uint32_t returns;   /* of a thousand sends: they come back unsent */
+    struct faulty_plan store_faults; /* a disk that is full for a few calls, a store that breaks */
     uint32_t storms;    /* how often a service changes its mood */
     uint32_t busy_gap_ms; /* between two things that happen, at most */
 };

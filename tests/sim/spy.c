@@ -26,7 +26,9 @@ static int spy_apply(struct store *store, struct store_batch *batch, int64_t now
     if (error == LULL_OK) {
         error = store_apply(node->inner, batch, now_ms);
     }
-    if (error == LULL_OK) {
+    if (error == STORE_ERR_DISK_FULL) {
+        node->world->disk_freed_mono_ms = node->world->mono_ms;
+    } else if (error == LULL_OK) {
         model_on_apply(&node->world->model, node->index, batch, now_ms);
         (void)node_goes_on(node); /* or it dies with the commit done, and nobody told */
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "faulty.h"
 
 #define START_MONO_MS 1000000
 #define START_WALL_MS INT64_C(1893456000000) /* 2030 */
@@ -297,6 +298,9 @@ static void heal(struct world *world)
         struct node *node = &world->nodes[i];
         node->dies_in = 0;
         node->has_work = node->is_up;
+        if (node->is_up) {
+            faulty_set_plan(node->inner, &(struct faulty_plan){.disk_full = 0});
+        }
         if (!node->is_up || node->is_frozen) {
             node->until_mono_ms = sooner_of(node->until_mono_ms, world->mono_ms);
         }
