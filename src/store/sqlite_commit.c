@@ -111,6 +111,10 @@ int sqlite_end(struct sqlite_store *store, int rc)
     } else {
         undo(store);
     }
+    if (error == STORE_ERR_DISK_FULL) {
+        store->has_room = false;
+        spare_give_up(&store->spare);
+    }
     checkpointer_leave(store->checkpointer, store->log_frames, error == STORE_ERR_DISK_FULL);
     return error;
 }

@@ -9,6 +9,7 @@
  *   sqlite_put, sqlite_lease   ... puts and leases
  *   sqlite_read        find, list, stats
  *   sqlite_services    services, reclaim and sweep
+ *   sqlite_spare       room for the day when there is none
  *   sqlite_checkpoint  the thread that keeps the log short
  *
  * Inside, functions return SQLite's codes: SQLITE_OK, or what went wrong. sqlite_end makes one of
@@ -22,6 +23,7 @@
 #include "hold_table.h"
 #include "service_table.h"
 #include "sqlite_checkpoint.h"
+#include "sqlite_spare.h"
 #include "store.h"
 
 enum sqlite_statement {
@@ -93,6 +95,8 @@ struct sqlite_store {
     uint64_t *ids; /* room for what a lease finds */
     size_t ids_size;
 
+    struct spare spare;
+    bool has_room; /* for what is new */
     bool is_broken;
     char problem[256];
 };
@@ -174,6 +178,7 @@ int sqlite_services(struct store *store, void (*call)(void *userdata, const stru
                     void *userdata);
 int sqlite_reclaim(struct store *store, int64_t now_ms, bool is_all, uint64_t *ret_count);
 int sqlite_sweep(struct store *store, int64_t now_ms);
+int sqlite_room(struct store *store);
 int sqlite_find(struct store *store, uint64_t id, struct message **ret_message);
 bool sqlite_has_given(struct store *store, uint64_t id);
 int sqlite_list(struct store *store, const struct store_filter *filter, struct message **ret_list,
