@@ -43,6 +43,7 @@ struct service_gate {
     struct gate gate; /* as the store has it */
     struct gate wanted;
     bool is_wanted;           /* there is a change to be made */
+    bool is_by_operator;      /* ... of its pause, which may make it shorter */
     enum gate_stop last_stop; /* of its last lease, until: */
     int64_t last_until_ms;
     struct service_gate *next_wanted;

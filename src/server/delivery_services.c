@@ -109,6 +109,11 @@ static void look_at(void *userdata, const struct store_service *seen)
         return;
     }
     service->gate = seen->gate;
+    if (service->is_wanted && !service->is_by_operator &&
+        service->wanted.paused_until_ms < seen->gate.paused_until_ms) {
+        /* Another node was told to wait for longer: a 429 never makes a pause shorter. */
+        service->wanted.paused_until_ms = seen->gate.paused_until_ms;
+    }
     limit(delivery, service);
     if (!engine_knows(delivery->engine, seen->number)) {
         if (seen->waiting == 0) {
@@ -174,6 +179,7 @@ void services_want_pause(struct service_gates *services, uint32_t number, int64_
     struct gate gate = service->is_wanted ? service->wanted : service->gate;
     if (until_ms > gate.paused_until_ms || (is_final && until_ms != gate.paused_until_ms)) {
         gate.paused_until_ms = until_ms;
+        service->is_by_operator = is_final;
         want(services, service, &gate);
     }
 }
@@ -217,6 +223,7 @@ void services_follow(struct delivery *delivery, const struct store_batch *batch,
     while (*place) {
         struct service_gate *service = *place;
         service->is_wanted = !is_same(&service->wanted, &service->gate);
+        service->is_by_operator &= service->is_wanted;
         *place = service->is_wanted ? *place : service->next_wanted;
         place = service->is_wanted ? &service->next_wanted : place;
     }

@@ -231,6 +231,8 @@ void model_on_crash(struct model *model, uint32_t node)
         model_end_flight(model, flight);
     }
     model->is_draining[node] = false;
+    memset(model->heard_hold_ms[node], 0, sizeof model->heard_hold_ms[node]);
+    memset(model->heard_pause_ms[node], 0, sizeof model->heard_pause_ms[node]);
     memset(model->is_operator_pause_due[node], 0, sizeof model->is_operator_pause_due[node]);
 }
 

@@ -107,6 +107,7 @@ struct model_service {
 
 struct model_key {
     bool is_set;
+    bool is_swept; /* it was over by one node's clock, and may be forgotten */
     uint64_t id;
     uint32_t request;
     int64_t until_ms;
@@ -137,6 +138,8 @@ struct model {
     int64_t hold_ms[PLAN_TARGETS_MAX];          /* by what the store was told */
     int64_t swept_hold_ms[PLAN_TARGETS_MAX];    /* over by one node's clock, and may be forgotten */
     struct model_key keys[MODEL_KEYS];
+    int64_t heard_hold_ms[PLAN_NODES_MAX][PLAN_TARGETS_MAX]; /* told to that very process */
+    int64_t heard_pause_ms[PLAN_NODES_MAX][PLAN_SERVICES_MAX];
     bool is_draining[PLAN_NODES_MAX];
     bool is_operator_pause_due[PLAN_NODES_MAX][PLAN_SERVICES_MAX];
     int64_t operator_pause_ms[PLAN_NODES_MAX][PLAN_SERVICES_MAX];
@@ -172,6 +175,10 @@ void model_on_send(struct model *model, uint32_t node, const struct message *mes
 /* The process hears of it now; of one that was lost with its lease, too. */
 void model_on_answer(struct model *model, uint32_t node, const struct message *message,
                      int64_t now_ms);
+/* It goes out to the network; or it was called back before. */
+void model_on_out(struct model *model, uint32_t node, const struct message *message,
+                  int64_t now_ms);
+void model_on_recalled(struct model *model, uint32_t node, const struct message *message);
 void model_on_return(struct model *model, uint32_t node, const struct message *message);
 
 void model_on_put(struct model *model, const struct letter *letter, const struct store_put *put,

@@ -156,6 +156,10 @@ static void on_gate(struct model *model, uint32_t node, const struct store_set_g
              set->gate.in_flight_max == wanted->in_flight_max &&
              (wanted->rate_milli_per_s == 0 || set->gate.burst == wanted->burst),
          "G5", "the operator's limits of a service are lost");
+    must(model->trace,
+         model->is_operator_pause_due[node][index] ||
+             set->gate.paused_until_ms >= service->gate.paused_until_ms,
+         "P5", "a pause of service %" PRIu32 " is made shorter, and not by its operator", index);
     if (model->is_operator_pause_due[node][index]) {
         model->is_operator_pause_due[node][index] = false;
         service->paused_until_ms = model->operator_pause_ms[node][index];
@@ -163,6 +167,8 @@ static void on_gate(struct model *model, uint32_t node, const struct store_set_g
              "the operator's pause is another");
     }
     uint64_t version = service->gate.version;
+    trace_event(model->trace, "node %" PRIu32 " sets gate %" PRIu64 " of service %" PRIu32 ", paused until %" PRId64,
+                node, version + 1, index, set->gate.paused_until_ms);
     service->gate = set->gate;
     service->gate.version = version + 1;
 }
@@ -207,7 +213,9 @@ static bool on_key(struct model *model, const struct store_put *put, const struc
                    int64_t now_ms)
 {
     struct model_key *key = &model->keys[letter->key % MODEL_KEYS];
-    if (!letter->has_key || !key->is_set || now_ms >= key->until_ms) {
+    bool is_new =
+        put->ret_result == STORE_PUT_WAITING || put->ret_result == STORE_PUT_LEASED;
+    if (!letter->has_key || !key->is_set || now_ms >= key->until_ms || (key->is_swept && is_new)) {
         return false;
     }
     enum store_put_result expected = key->request != letter->request ? STORE_PUT_CONFLICT
@@ -276,7 +284,7 @@ static void on_put(struct model *model, uint32_t node, const struct store_put *p
                 put->ret_result == STORE_PUT_LEASED ? " leased" : "");
     if (letter->has_key) {
         model->keys[letter->key % MODEL_KEYS] = (struct model_key){
-            true, record->id, letter->request, put->key_until_ms, model->batch};
+            true, false, record->id, letter->request, put->key_until_ms, model->batch};
     }
     if (put->ret_result == STORE_PUT_LEASED) {
         must(model->trace, put->is_lease_wanted, "Q2", "leased, and not wanted");
@@ -370,11 +378,14 @@ void model_on_sweep(struct model *model, int64_t now_ms)
         }
         if (model->required_hold_ms[i] <= now_ms) {
             model->required_hold_ms[i] = 0;
+            for (uint32_t j = 0; j < PLAN_NODES_MAX; j++) {
+                model->heard_hold_ms[j][i] = 0;
+            }
         }
     }
     for (uint32_t i = 0; i < MODEL_KEYS; i++) {
         if (model->keys[i].until_ms <= now_ms) {
-            model->keys[i].is_set = false;
+            model->keys[i].is_swept = true;
         }
     }
 }
@@ -391,6 +402,9 @@ void model_on_operator_pause(struct model *model, uint32_t node, uint32_t servic
                              int64_t until_ms)
 {
     struct model_service *kept = &model->services[service];
+    for (uint32_t i = 0; i < PLAN_NODES_MAX; i++) { /* the operator's word is the last */
+        model->heard_pause_ms[i][service] = 0;
+    }
     model->is_operator_pause_due[node][service] = kept->gate.paused_until_ms != until_ms;
     model->operator_pause_ms[node][service] = until_ms;
     if (kept->gate.paused_until_ms == until_ms) { /* as it is: nothing to write */

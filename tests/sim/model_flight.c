@@ -87,6 +87,46 @@ void model_on_send(struct model *model, uint32_t node, const struct message *mes
     check_in_flight(model, node, model_letter(model, record)->service);
 }
 
+/* P3, P4: what a process has been told binds it from then on, also for what it had leased before. */
+void model_on_out(struct model *model, uint32_t node, const struct message *message,
+                  int64_t now_ms)
+{
+    const struct record *record = model_find(model, message->id);
+    if (!record) {
+        trace_fail(model->trace, "Q2", "%" PRIu64 " went out, and never was", message->id);
+        return;
+    }
+    const struct letter *letter = model_letter(model, record);
+    must(model->trace, model->heard_hold_ms[node][letter->target] <= now_ms, "P3",
+         "%" PRIu64 " went out while its target is held", record->id);
+    must(model->trace, model->heard_pause_ms[node][letter->service] <= now_ms, "P4",
+         "%" PRIu64 " went out while its service is paused", record->id);
+}
+
+void model_on_recalled(struct model *model, uint32_t node, const struct message *message)
+{
+    struct record *record = model_find(model, message->id);
+    struct flight *flight = model_flight(model, node, message->id, message->lease);
+    if (record && flight && flight->answer.is_processed) { /* it was not, after all */
+        flight->answer.is_processed = false;
+        record->processed--;
+        record->unexcused -= flight->is_processed;
+        flight->is_processed = false;
+    }
+}
+
+/* From now on this process knows that it has to wait. */
+static void hear(struct model *model, uint32_t node, const struct letter *letter,
+                 const struct flight *flight)
+{
+    struct model_refusal refusal = model_refusal(model, letter, flight);
+    int64_t *until_ms = refusal.is_sender_wide ? &model->heard_pause_ms[node][letter->service]
+                                               : &model->heard_hold_ms[node][letter->target];
+    if (refusal.is_one) {
+        *until_ms = later_of(*until_ms, flight->told_ms + refusal.wait_ms);
+    }
+}
+
 void model_on_answer(struct model *model, uint32_t node, const struct message *message,
                      int64_t now_ms)
 {
@@ -99,6 +139,7 @@ void model_on_answer(struct model *model, uint32_t node, const struct message *m
     flight->has_answer = true;
     flight->told_ms = now_ms;
     flight->asked_ms = answer_asked_ms(&flight->answer, now_ms);
+    hear(model, node, model_letter(model, record), flight);
     bool is_unknown = flight->answer.outcome.kind == LULL_OUTCOME_TRANSPORT;
     if (flight->is_processed && is_unknown) { /* sent, and no answer: it may be done again (C12) */
         flight->is_processed = false;

@@ -10,6 +10,8 @@
 #include "spy.h"
 #include "world.h"
 
+#define QUEUE_MAX_MS 400
+
 /* ---- life and death ---- */
 
 /* Something that can be seen from outside. False: it is dead, and this is not seen any more. */
@@ -74,6 +76,16 @@ static bool host_take(void *userdata, struct message *message, struct engine_mes
     return true;
 }
 
+/* It has a connection. */
+static void go_out(struct node *node, struct request *request)
+{
+    request->is_out = true;
+    delivery_queued(node->delivery, request->message, request->queued_ms);
+    if (!request->is_returned) {
+        model_on_out(&node->world->model, node->index, request->message, node_now_ms(node));
+    }
+}
+
 static void host_send(void *userdata, struct message *message, const struct engine_order *order)
 {
     struct node *node = userdata;
@@ -93,7 +105,11 @@ static void host_send(void *userdata, struct message *message, const struct engi
     if (request->is_returned) {
         request->answer.is_processed = false;
     }
-    request->ends_mono_ms = world->mono_ms + request->answer.takes_ms;
+    if (!world->is_healed && chance(&world->random, world->plan.queues)) {
+        request->queued_ms = lull_random_between(&world->random, 1, QUEUE_MAX_MS);
+    }
+    request->goes_out_mono_ms = world->mono_ms + request->queued_ms;
+    request->ends_mono_ms = request->goes_out_mono_ms + request->answer.takes_ms;
     trace_event(&world->trace, "node %" PRIu32 " sends %" PRIu64 " attempt %" PRIu32 ": %u/%s in %" PRId64
                 "%s", node->index, message->id, message->attempts + 1,
                 request->answer.outcome.status,
@@ -101,8 +117,30 @@ static void host_send(void *userdata, struct message *message, const struct engi
                 request->answer.takes_ms, request->is_returned ? " returned" : "");
     model_on_send(&world->model, node->index, message, order, &request->answer,
                   node_now_ms(node));
+    if (request->queued_ms == 0) {
+        go_out(node, request);
+    }
     if (letter->is_killer && !world->is_healed && node->dies_in == 0) {
         node->dies_in = 1 + any_of(&world->random, 4);
+    }
+}
+
+/* What still queues for a connection is not sent (P3, P4). */
+static void host_recall(void *userdata, const struct message *message, bool is_service)
+{
+    struct node *node = userdata;
+    struct world *world = node->world;
+    for (size_t i = 0; i < node->request_count; i++) {
+        struct request *request = &node->requests[i];
+        bool is_meant = is_service ? request->message->service == message->service
+                                   : request->message->target == message->target;
+        if (!request->is_out && !request->is_returned && is_meant) {
+            trace_event(&world->trace, "node %" PRIu32 " calls back %" PRIu64, node->index,
+                        request->message->id);
+            request->is_returned = true;
+            request->ends_mono_ms = world->mono_ms;
+            model_on_recalled(&world->model, node->index, request->message);
+        }
     }
 }
 
@@ -202,6 +240,7 @@ static void configure(struct node *node, struct delivery_config *config)
     config->is_only_node = plan->node_count == 1;
     config->engine.in_flight_max = plan->in_flight_max;
     config->engine.in_flight_per_service_max = plan->in_flight_per_service_max;
+    config->engine.in_flight_start = plan->in_flight_start;
     config->engine.lease_max = plan->lease_max;
     config->engine.lease_ms = plan->lease_ms;
     config->engine.poison_after = plan->poison_after;
@@ -212,6 +251,7 @@ static void configure(struct node *node, struct delivery_config *config)
         .userdata = node,
         .take = host_take,
         .send = host_send,
+        .recall = host_recall,
         .let_go = host_let_go,
         .on_put = host_on_put,
         .on_cancel = host_on_cancel,
@@ -384,6 +424,13 @@ void node_answer(struct node *node)
 {
     struct world *world = node->world;
     int64_t now_ms = node_now_ms(node);
+    for (size_t i = 0; i < node->request_count; i++) {
+        struct request *request = &node->requests[i];
+        if (!request->is_out && !request->is_returned &&
+            request->goes_out_mono_ms <= world->mono_ms) {
+            go_out(node, request);
+        }
+    }
     for (size_t i = 0; i < node->request_count && !world->trace.has_failed; i++) {
         struct request request = node->requests[i];
         if (request.ends_mono_ms > world->mono_ms) {
@@ -435,7 +482,10 @@ int64_t node_wake_mono_ms(struct node *node)
         mono_ms = world->mono_ms + later_of(0, wake_ms - node_now_ms(node));
     }
     for (size_t i = 0; i < node->request_count; i++) {
-        mono_ms = sooner_of(mono_ms, node->requests[i].ends_mono_ms);
+        const struct request *request = &node->requests[i];
+        bool is_queued = !request->is_out && !request->is_returned;
+        mono_ms = sooner_of(mono_ms,
+                            is_queued ? request->goes_out_mono_ms : request->ends_mono_ms);
     }
     return mono_ms;
 }

@@ -36,6 +36,9 @@ struct errand {
 struct request {
     struct message *message;
     struct answer answer;
+    int64_t queued_ms;       /* for a connection */
+    int64_t goes_out_mono_ms;
+    bool is_out;
     bool is_returned; /* it never went out */
     int64_t ends_mono_ms;
 };

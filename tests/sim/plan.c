@@ -61,6 +61,7 @@ static void draw_limits(struct plan *plan, struct lull_random *random)
 {
     plan->in_flight_max = either(random, 2 + any_of(random, 8), 10 + any_of(random, 60));
     plan->in_flight_per_service_max = 1 + any_of(random, plan->in_flight_max);
+    plan->in_flight_start = 1 + any_of(random, plan->in_flight_per_service_max + 4);
     plan->lease_max = 1 + any_of(random, 24);
     plan->timeout_ms = lull_random_between(random, 5000, 30000);
     plan->lease_ms = plan->timeout_ms + lull_random_between(random, 5000, 30000);
@@ -82,6 +83,7 @@ static void draw_trouble(struct plan *plan, struct lull_random *random)
     plan->cancels = trouble(random, 80);
     plan->killers = plan->crashes ? trouble(random, 20) : 0;
     plan->garbled = trouble(random, 20);
+    plan->queues = trouble(random, 400);
     plan->returns = trouble(random, 40);
     plan->store_faults.disk_full = trouble(random, 20000);
     plan->store_faults.disk_full_length = 1 + any_of(random, 4);

@@ -41,6 +41,7 @@ struct plan {
 
     uint32_t in_flight_max;
     uint32_t in_flight_per_service_max;
+    uint32_t in_flight_start;
     uint32_t lease_max;
     int64_t lease_ms;
     uint32_t poison_after;
@@ -59,6 +60,7 @@ struct plan {
     uint32_t cancels;
     uint32_t killers;   /* of a thousand messages: they take their process down (Q8) */
     uint32_t garbled;   /* of a thousand messages: an envelope that makes no sense */
+    uint32_t queues;    /* of a thousand sends: they wait for a connection */
     uint32_t returns;   /* of a thousand sends: they come back unsent */
     struct faulty_plan store_faults; /* a disk that is full for a few calls, a store that breaks */
     uint32_t storms;    /* how often a service changes its mood */

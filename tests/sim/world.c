@@ -17,6 +17,7 @@
 #define AWAKE_MS 2        /* as late as a node of its own may wake */
 #define LOOK_MS 1500      /* ... and one that has to look what others have put */
 #define DISK_RETRY_MS 300 /* a disk that was full is tried again */
+#define NARROWEST 4       /* as few of a service as are in flight at once, if more wait */
 #define PAUSE_MAX_MS 60000
 
 /* ---- the network ---- */
@@ -156,6 +157,9 @@ static bool could_send(struct world *world, struct node *node)
     uint32_t leased[PLAN_SERVICES_MAX] = {0};
     uint32_t in_flight = 0;
     uint32_t own[PLAN_SERVICES_MAX] = {0};
+    /* A queue for connections makes it narrower, but never less than this. */
+    int64_t narrowest = sooner_of(world->plan.in_flight_per_service_max,
+                                  sooner_of(world->plan.in_flight_start, NARROWEST));
     for (size_t i = 0; i < model->flight_count; i++) {
         const struct record *record = model_find(model, model->flights[i].id);
         if (record && model->flights[i].node == node->index) {
@@ -173,7 +177,7 @@ static bool could_send(struct world *world, struct node *node)
         const struct gate *gate = &model->services[service].gate;
         if (record->fate == FATE_WAITING && record->due_ms <= now_ms &&
             gate->paused_until_ms <= now_ms && gate->rate_milli_per_s == 0 &&
-            own[service] < world->plan.in_flight_per_service_max &&
+            own[service] < narrowest &&
             (gate->in_flight_max == 0 || leased[service] < gate->in_flight_max)) {
             trace_event(&world->trace, "%" PRIu64 " could go", record->id);
             return true;
