@@ -140,6 +140,7 @@ static void settle_one(struct memory_world *world, struct store_settle *settle,
     if (settle->ret_is_stale) {
         return;
     }
+    assert(*prepared);
     message_free(entry->message);
     entry->message = *prepared;
     *prepared = NULL;

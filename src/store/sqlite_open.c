@@ -329,9 +329,9 @@ static int open_file(struct sqlite_store *store, const char *path, struct store_
 
 int store_sqlite_open(struct store **ret_store, const char *path, struct store_opening *opening)
 {
-    struct store_opening unread;
+    struct store_opening unread = {0};
     struct store_opening *said = opening ? opening : &unread;
-    *said = (struct store_opening){0};
+    said->problem[0] = '\0';
     struct sqlite_store *store = calloc(1, sizeof *store);
     if (!store) {
         return LULL_ERR_MEMORY;

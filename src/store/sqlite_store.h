@@ -164,7 +164,7 @@ int sqlite_next_due(struct sqlite_store *store, uint32_t service, int64_t *ret_d
 
 /* ---- the verbs ---- */
 
-int sqlite_apply(struct store *store, struct store_batch *batch, int64_t now_ms);
+int sqlite_apply(struct store *base, struct store_batch *batch, int64_t now_ms);
 int sqlite_put(struct sqlite_store *store, struct store_put *put, uint64_t first_id,
                int64_t now_ms);
 void sqlite_put_is_safe(const struct sqlite_store *store, struct store_put *put, int64_t now_ms);
@@ -173,16 +173,16 @@ int sqlite_delete_waiting(struct sqlite_store *store, uint64_t id, uint32_t serv
                           int64_t due_ms);
 int sqlite_write_ids(struct sqlite_store *store, uint64_t next_id);
 int sqlite_lease(struct sqlite_store *store, struct store_lease *lease, int64_t now_ms);
-int sqlite_service(struct store *store, const char *name, size_t length, uint32_t *ret_number);
-int sqlite_services(struct store *store, void (*call)(void *userdata, const struct store_service *),
+int sqlite_service(struct store *base, const char *name, size_t length, uint32_t *ret_number);
+int sqlite_services(struct store *base, void (*call)(void *userdata, const struct store_service *),
                     void *userdata);
-int sqlite_reclaim(struct store *store, int64_t now_ms, bool is_all, uint64_t *ret_count);
-int sqlite_sweep(struct store *store, int64_t now_ms);
-int sqlite_room(struct store *store);
-int sqlite_find(struct store *store, uint64_t id, struct message **ret_message);
-bool sqlite_has_given(struct store *store, uint64_t id);
-int sqlite_list(struct store *store, const struct store_filter *filter, struct message **ret_list,
+int sqlite_reclaim(struct store *base, int64_t now_ms, bool is_all, uint64_t *ret_count);
+int sqlite_sweep(struct store *base, int64_t now_ms);
+int sqlite_room(struct store *base);
+int sqlite_find(struct store *base, uint64_t id, struct message **ret_message);
+bool sqlite_has_given(struct store *base, uint64_t id);
+int sqlite_list(struct store *base, const struct store_filter *filter, struct message **ret_list,
                 size_t *ret_count, uint64_t *ret_after);
-struct store_stats sqlite_stats(struct store *store);
+struct store_stats sqlite_stats(struct store *base);
 
 #endif
