@@ -176,14 +176,9 @@ int sqlite_lease(struct sqlite_store *store, struct store_lease *lease, int64_t 
 int sqlite_service(struct store *base, const char *name, size_t length, uint32_t *ret_number);
 int sqlite_services(struct store *base, void (*call)(void *userdata, const struct store_service *),
                     void *userdata);
-int sqlite_reclaim(struct store *store, int64_t now_ms, bool is_all, uint64_t *ret_count);
-int sqlite_sweep(struct store *store, int64_t now_ms);
-int sqlite_room(struct store *store);
-int sqlite_find(struct store *store, uint64_t id, struct message **ret_message);
-bool sqlite_has_given(struct store *store, uint64_t id);
-int sqlite_list(struct store *store, const struct store_filter *filter, struct message **ret_list,
 int sqlite_reclaim(struct store *base, int64_t now_ms, bool is_all, uint64_t *ret_count);
 int sqlite_sweep(struct store *base, int64_t now_ms);
+int sqlite_room(struct store *base);
 int sqlite_find(struct store *base, uint64_t id, struct message **ret_message);
 bool sqlite_has_given(struct store *base, uint64_t id);
 int sqlite_list(struct store *base, const struct store_filter *filter, struct message **ret_list,
