@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "node_parts.h"
 #include "world.h"
 
 static struct node *node_of(const struct store *store)
