@@ -46,7 +46,7 @@ test:
 	@ninja -C build
 	@ninja -C build-test
 	@ninja -C build-clang
-	@ninja -C build-tsan tests/stress_client tests/test_resolver tests/transport_drive \
+	@ninja -C build-tsan lull tests/stress_client tests/test_resolver tests/transport_drive \
 	    tests/server/test_api tests/server/test_api_batch tests/server/test_api_life
 	@ninja -C build-fast tests/transport_drive
 	@$(PYTHON) tests/run.py

@@ -126,7 +126,10 @@ static bool read_some(struct load *load, struct load_connection *connection)
     }
     in->length += (size_t)got;
     if (got == 0 || !connection->is_busy) {
-        (void)fprintf(stderr, "bench-load: the server closed a connection, or spoke unasked\n");
+        (void)fprintf(stderr, "bench-load: the server %s%s after %llu answers\n",
+                      got == 0 ? "closed a connection" : "spoke unasked",
+                      connection->is_busy ? ", which had a request," : "",
+                      (unsigned long long)load->requests);
         return false;
     }
     switch (load->protocol->answer(load, connection)) {

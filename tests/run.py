@@ -18,7 +18,7 @@ import xml.etree.ElementTree as ElementTree
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FUZZ_RUNS = 20000
 TIMEOUT_S = 300
-INTEGRATION_TIMEOUT_S = 600
+INTEGRATION_TIMEOUT_S = 900
 
 ENVIRONMENT = dict(
     os.environ,
@@ -27,6 +27,7 @@ ENVIRONMENT = dict(
     LULL_PEER=str(ROOT / "build-test" / "tests" / "webpush_peer"),
     LULL_DRIVE=str(ROOT / "build-test" / "tests" / "transport_drive"),
     LULL_DRIVE_FAST=str(ROOT / "build-fast" / "tests" / "transport_drive"),
+    LULL_PROGRAM_TSAN=str(ROOT / "build-tsan" / "lull"),
     LULL_DRIVE_TSAN=str(ROOT / "build-tsan" / "tests" / "transport_drive"),
     ASAN_OPTIONS="detect_leaks=1:strict_string_checks=1",
     UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1",

@@ -23,7 +23,7 @@
 /* A 409 is final but for the one that says: this very request is being worked on. An honest
  * Retry-After of a full queue may be long. */
 static const char policy_text[] =
-    "client problem.urn:lull:problem:key-under-way=retry retry-after-max=15m";
+    "client cap=5s problem.urn:lull:problem:key-under-way=retry retry-after-max=15m";
 
 int api_say(const struct api *api, const char *format, ...)
 {

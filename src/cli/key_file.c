@@ -12,6 +12,7 @@
 
 #include "cli.h"
 #include "lull/error.h"
+#include "state_folder.h"
 
 #define KEY_FILE_MAX 16384 /* bytes; a key in any format has far less */
 
@@ -91,25 +92,6 @@ static int refuse_existing(const char *command, const char *path)
         "%s exists; --force replaces it, and what was subscribed with its key can then "
         "not be sent to any more",
         path);
-}
-
-/* All folders above the file, for us alone. */
-static int make_folders(const char *path)
-{
-    char folder[PATH_MAX];
-    size_t length = strlen(path);
-    if (length >= sizeof folder) {
-        return ENAMETOOLONG;
-    }
-    memcpy(folder, path, length + 1);
-    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(folder, S_IRWXU) != 0 && errno != EEXIST) {
-            return errno;
-        }
-        *slash = '/';
-    }
-    return 0;
 }
 
 static int write_all(int fd, const char *text, size_t length)
@@ -255,7 +237,7 @@ int key_file_save(const char *command, const char *path, const struct lull_vapid
             return cli_usage(command, "%s", no_default);
         }
         path = standard;
-        int error = make_folders(path);
+        int error = state_folder_make(path);
         if (error) {
             return unwritten(command, path, error);
         }

@@ -140,6 +140,24 @@ static uint32_t count_for_later(const struct batch *batch)
     return count;
 }
 
+/* How long to wait before the chunk is tried again: what the server asked for at least, with a
+ * spread on top (A3). LULL_NEVER: patience is over. */
+static int64_t wait_for_room(const struct batch *batch, struct lull_retry *retry)
+{
+    int64_t wait_ms = lull_retry_after_failure(retry, true, lull_os_mono_ms());
+    int64_t asked_s = 0;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        int64_t line_s = api_number(batch->lines[i].result, "retry_after", 0);
+        asked_s = is_for_later(status_of(batch, i)) && line_s > asked_s ? line_s : asked_s;
+    }
+    if (wait_ms == LULL_NEVER || asked_s > retry->policy.retry_after_max_ms / 1000) {
+        return LULL_NEVER;
+    }
+    int64_t asked_ms = asked_s * 1000;
+    asked_ms += (int64_t)(lull_os_seed() % (uint64_t)(asked_ms / 10 + 1));
+    return wait_ms > asked_ms ? wait_ms : asked_ms;
+}
+
 /* The results of one try; each replaces that of the try before. */
 static void take_results(struct batch *batch, const struct api_answer *answer)
 {
@@ -193,7 +211,7 @@ static int send_chunk(struct batch *batch)
             return api_say(batch->api, "the policy of its own requests is wrong");
         }
         left = left_now;
-        int64_t wait_ms = lull_retry_after_failure(&retry, true, lull_os_mono_ms());
+        int64_t wait_ms = wait_for_room(batch, &retry);
         if (wait_ms == LULL_NEVER) {
             (void)api_say(batch->api, "%" PRIu32 " lines had to wait for too long", left);
             return API_NO_ANSWER;

@@ -90,7 +90,7 @@ static void add_setting(struct serve_options *options, const char *key, const ch
 /* KEY=VALUE, in the argument itself. */
 static int read_set(struct serve_options *options, char *text)
 {
-    char *equals = strchr(text, '=');
+    char *equals = text ? strchr(text, '=') : NULL; /* which getopt never leaves out */
     if (!equals || equals == text) {
         return cli_usage("serve", "--set takes KEY=VALUE");
     }
@@ -209,5 +209,6 @@ bool serve_configure(const struct serve_options *options, struct config *ret_con
     if (options->key_paths) {
         is_good &= config_set(ret_config, "vapid_keys", options->key_paths, "--vapid-key", &report);
     }
-    return is_good && config_check(ret_config, &report);
+    is_good &= config_check(ret_config, &report); /* also after mistakes: all of them are told */
+    return is_good;
 }

@@ -88,10 +88,12 @@ struct transport_config {
     const char *proxy;     /* of HTTP/1.1: a URL; "": none; NULL: as the environment says
                                                                            default NULL */
     uint32_t requests_max; /* taken on at once             default 10,000 */
-    uint32_t connections_max_per_origin; /*                              default 4 */
-    uint32_t connections_max;            /* in all                       default 256 */
-    uint32_t streams_max;                /* per connection               default 100 */
-    uint32_t origins_max;                /* remembered at once           default 1,024 */
+    uint32_t connections_max_per_origin;        /*                              default 4 */
+    uint32_t http_1_connections_max_per_origin; /* of one without HTTP/2, where each has one
+                                                   request at a time; 0: as many   default 0 */
+    uint32_t connections_max;                   /* in all                       default 256 */
+    uint32_t streams_max;                       /* per connection               default 100 */
+    uint32_t origins_max;                       /* remembered at once           default 1,024 */
     /* Each up to a year. */
     int64_t idle_ping_ms;    /* a connection silent for so long is pinged  default 30,000 */
     int64_t ping_timeout_ms; /* and closed if it stays silent            default 5,000 */

@@ -382,6 +382,8 @@ struct transport_way *transport_curl_new(struct transport *transport, int *ret_e
         return NULL;
     }
     way->way = (struct transport_way){.table = &curl_table, .transport = transport};
-    lanes_init(&way->lanes, config->connections_max_per_origin, config->connections_max);
+    uint32_t per_origin = config->http_1_connections_max_per_origin;
+    lanes_init(&way->lanes, per_origin > 0 ? per_origin : config->connections_max_per_origin,
+               config->connections_max);
     return &way->way;
 }

@@ -121,6 +121,7 @@ int api_new(struct api **ret_api, const struct api_config *config)
         goto no_api;
     }
     api->config = *config;
+    api->quiet_fd = -1;
     api->request_seed = lull_os_seed();
     if (pthread_key_create(&api->intake, free_intake)) {
         goto no_key;
@@ -151,10 +152,7 @@ no_api:
 void api_stop_listening(struct api *api)
 {
     atomic_store(&api->is_closing, true);
-    int fd = MHD_quiesce_daemon(api->daemon);
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    api->quiet_fd = MHD_quiesce_daemon(api->daemon);
 }
 
 static bool has_connections(struct api *api)
@@ -182,6 +180,9 @@ void api_destroy(struct api *api)
     waiting_close(&api->waiting);
     give_last_answers(api);
     MHD_stop_daemon(api->daemon); /* its threads end, and with them their intakes */
+    if (api->quiet_fd >= 0) {     /* until then they may still take it out of their epoll sets */
+        (void)close(api->quiet_fd);
+    }
     waiting_clean_up(&api->waiting);
     (void)pthread_key_delete(api->intake);
     free(api);

@@ -54,7 +54,7 @@ struct api_config {
 int api_new(struct api **ret_api, const struct api_config *config);
 
 /* No new connections; those that there are get an answer to what they ask, and "Connection: close".
- * Closes listen_fd. */
+ */
 void api_stop_listening(struct api *api);
 
 /* Waits for the jobs that are under way: the engine's thread must do them all, and may end only

@@ -106,6 +106,7 @@ struct api {
     uint64_t request_seed;
     _Atomic uint64_t request_count;
     atomic_bool is_closing; /* no connection is kept any more */
+    int quiet_fd;           /* the listening socket, when nobody accepts on it any more; else -1 */
 };
 
 /* This thread's. NULL: no memory. */

@@ -84,14 +84,7 @@ const char *config_number_read(enum config_kind kind, const char *text, int64_t 
         return number_duration(whole, ret_number) ? NULL : NUMBER_DURATION_FORM;
     case CONFIG_SECONDS:
         return read_seconds(whole, ret_number);
-    case CONFIG_COUNT:
-    case CONFIG_TEXT:
-    case CONFIG_LISTEN:
-    case CONFIG_PATH:
-    case CONFIG_PATHS:
-    case CONFIG_SUBJECT:
-    case CONFIG_POLICY:
-    default:
+    default: /* a count; texts are no numbers */
         return read_plain(whole, ret_number);
     }
 }
@@ -119,14 +112,7 @@ const char *config_number_write(enum config_kind kind, int64_t number,
         return write_in(durations, LULL_SECONDS(number), buffer);
     case CONFIG_YES_NO:
         return number ? "yes" : "no";
-    case CONFIG_COUNT:
-    case CONFIG_TEXT:
-    case CONFIG_LISTEN:
-    case CONFIG_PATH:
-    case CONFIG_PATHS:
-    case CONFIG_SUBJECT:
-    case CONFIG_POLICY:
-    default:
+    default: /* a count; texts are no numbers */
         return write_in(plain, number, buffer);
     }
 }

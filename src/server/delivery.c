@@ -72,6 +72,7 @@ int delivery_new(struct delivery **ret_delivery, const struct delivery_config *c
         error = store_reclaim(delivery->store, now_ms, config->is_only_node, &count);
     }
     if (error == LULL_OK) {
+        delivery->is_full = store_room(delivery->store) == STORE_ERR_DISK_FULL;
         delivery->lost_leases += count;
         error = services_look(delivery, now_ms);
     }
@@ -511,6 +512,30 @@ static void take_back(struct delivery *delivery, const struct store_batch *batch
 
 /* ---- a step ---- */
 
+/* What is new has to wait until the store has room for it; the rest is tried at once without it. */
+static int on_full(struct delivery *delivery, const struct store_batch *batch, int64_t now_ms)
+{
+    delivery->is_full = true;
+    delivery->room_ms = now_ms + delivery->config.retry_full_ms;
+    if (batch->put_count > 0) {
+        return LULL_OK;
+    }
+    delivery->full_until_ms = delivery->room_ms;
+    return STORE_ERR_DISK_FULL;
+}
+
+static void look_for_room(struct delivery *delivery, int64_t now_ms)
+{
+    if (delivery->is_full && now_ms >= delivery->room_ms) {
+        delivery->is_full = store_room(delivery->store) == STORE_ERR_DISK_FULL;
+        delivery->room_ms = now_ms + delivery->config.retry_full_ms;
+    }
+    while (delivery->is_full && delivery->putting) {
+        delivery->putting->put.is_lease_wanted = false;
+        refuse_puts(delivery, 1, STORE_ERR_DISK_FULL, now_ms);
+    }
+}
+
 static int commit(struct delivery *delivery, bool *ret_is_more, int64_t now_ms)
 {
     struct store_batch batch;
@@ -521,8 +546,7 @@ static int commit(struct delivery *delivery, bool *ret_is_more, int64_t now_ms)
     int error = store_apply(delivery->store, &batch, now_ms);
     if (error != LULL_OK) {
         take_back(delivery, &batch, error, now_ms);
-        delivery->full_until_ms = now_ms + delivery->config.retry_full_ms;
-        return error;
+        return error == STORE_ERR_DISK_FULL ? on_full(delivery, &batch, now_ms) : error;
     }
     delivery->commits++;
     follow_settles(delivery, &batch, now_ms);
@@ -562,14 +586,10 @@ static int keep_house(struct delivery *delivery, int64_t now_ms)
 int delivery_step(struct delivery *delivery, int64_t now_ms)
 {
     bool is_more = true;
-    if (now_ms < delivery->full_until_ms) { /* soon again; what comes meanwhile is told at once */
-        while (delivery->putting) {
-            delivery->putting->put.is_lease_wanted = false;
-            refuse_puts(delivery, 1, STORE_ERR_DISK_FULL, now_ms);
-        }
+    look_for_room(delivery, now_ms);
+    if (now_ms < delivery->full_until_ms) {
         return STORE_ERR_DISK_FULL;
     }
-    delivery->full_until_ms = 0;
     int error = keep_house(delivery, now_ms);
     if (error == STORE_ERR_DISK_FULL) {
         error = LULL_OK; /* it is not urgent, and the commit will say so */
@@ -577,7 +597,7 @@ int delivery_step(struct delivery *delivery, int64_t now_ms)
     for (int round = 0; round < ROUNDS_MAX && is_more && error == LULL_OK; round++) {
         error = commit(delivery, &is_more, now_ms);
     }
-    return error;
+    return error == LULL_OK && delivery->is_full ? STORE_ERR_DISK_FULL : error;
 }
 
 int64_t delivery_wake_ms(const struct delivery *delivery)
@@ -590,7 +610,8 @@ int64_t delivery_wake_ms(const struct delivery *delivery)
                            ? delivery->look_ms
                            : delivery->reclaim_ms;
     wake_ms = house_ms < wake_ms ? house_ms : wake_ms;
-    return wake_ms > delivery->full_until_ms ? wake_ms : delivery->full_until_ms;
+    wake_ms = wake_ms > delivery->full_until_ms ? wake_ms : delivery->full_until_ms;
+    return delivery->is_full && delivery->room_ms < wake_ms ? delivery->room_ms : wake_ms;
 }
 
 struct engine_admission delivery_admit(struct delivery *delivery, int64_t now_ms)
@@ -615,6 +636,6 @@ struct delivery_stats delivery_stats(struct delivery *delivery, int64_t now_ms)
         .engine = engine_stats(delivery->engine, now_ms),
         .commits = delivery->commits,
         .lost_leases = delivery->lost_leases,
-        .is_disk_full = delivery->full_until_ms > 0,
+        .is_disk_full = delivery->is_full,
     };
 }

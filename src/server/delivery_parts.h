@@ -81,7 +81,9 @@ struct delivery {
     uint64_t lost_leases;
     bool is_crowded;       /* there are services that the engine had no place for */
     bool is_miscounted;    /* of what waits: the store has to be asked */
-    int64_t full_until_ms; /* the disk is full; 0: it is not */
+    bool is_full;          /* the disk is: nothing new is taken */
+    int64_t room_ms;       /* when to ask the store for room again, if it is */
+    int64_t full_until_ms; /* there was not even room for what is there */
     int64_t reclaim_ms;
     int64_t sweep_ms;
     int64_t look_ms;

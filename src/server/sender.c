@@ -12,6 +12,7 @@
 #include "lull/os.h"
 
 #define WAIT_MAX_MS 60000
+#define HTTP_1_CONNECTIONS 16 /* to one webhook's host: as many requests at once */
 
 /* Parcels in a row. */
 struct row {
@@ -241,6 +242,7 @@ int sender_start(struct sender **ret_sender, const struct sender_config *config)
     transport_config_default(&transport);
     transport.ca_file = config->config->ca_file;
     transport.proxy = config->config->proxy;
+    transport.http_1_connections_max_per_origin = HTTP_1_CONNECTIONS;
     transport.requests_max = config->config->limits.in_flight_max;
     int error =
         sender->wake_fd < 0 ? LULL_ERR_MEMORY : transport_new(&sender->transport, &transport);

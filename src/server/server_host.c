@@ -83,8 +83,6 @@ static void send_parcel(void *userdata, struct message *message, const struct en
     parcel->next = NULL;
     *(row->last ? &row->last->next : &row->first) = parcel;
     row->last = parcel;
-    server->totals.attempts++;
-    server->totals.retries += message->attempts > 0;
 }
 
 static void let_go(void *userdata, struct message *message)
@@ -239,6 +237,8 @@ static void on_attempt(void *userdata, const struct message *message,
     struct server *server = userdata;
     (void)started_ms;
     (void)now_ms;
+    server->totals.attempts++;
+    server->totals.retries += message->attempts > 0;
     server->attempts_by_class[order->verdict.class_]++;
     if (order->kind != ENGINE_DONE) {
         log_failure(server, message, outcome, order);

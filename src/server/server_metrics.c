@@ -36,7 +36,6 @@ static void counters(FILE *out, const struct server_figures *figures)
            "Messages that a newer one with the same topic replaced.", totals->replaced);
     number(out, "messages_delivered_total", "counter", "Messages that were delivered.",
            totals->delivered);
-    number(out, "attempts_started_total", "counter", "Requests to targets.", totals->attempts);
     number(out, "retries_total", "counter", "Those that were not the first of their message.",
            totals->retries);
     number(out, "lost_leases_total", "counter",

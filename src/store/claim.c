@@ -11,13 +11,14 @@ static const uint8_t turns[TURNS] = {
     MESSAGE_HIGH,   MESSAGE_LOW,    MESSAGE_HIGH,     MESSAGE_NORMAL, MESSAGE_HIGH,
 };
 
-void claim_begin(struct claim *claim, const struct service_entry *service, int64_t now_ms,
-                 uint32_t max)
+void claim_begin(struct claim *claim, struct service_entry *service, int64_t next_due_ms,
+                 int64_t now_ms, uint32_t max)
 {
-    /* On a copy: how many there are to take is not known yet, and none is taken in vain. */
-    struct gate_use use = service->use;
-    claim->turn = service->turn;
-    claim->allowed = gate_pass(&service->gate, &use, now_ms, max, &claim->stop, &claim->until_ms);
+    *claim = (struct claim){.stop = GATE_OPEN, .turn = service->turn};
+    if (next_due_ms <= now_ms) {
+        claim->allowed =
+            gate_pass(&service->gate, &service->use, now_ms, max, &claim->stop, &claim->until_ms);
+    }
 }
 
 enum message_urgency claim_next(struct claim *claim, const bool has_due[MESSAGE_URGENCIES])
@@ -40,15 +41,10 @@ enum message_urgency claim_next(struct claim *claim, const bool has_due[MESSAGE_
 void claim_end(const struct claim *claim, struct service_entry *service, struct store_lease *lease,
                int64_t next_due_ms, int64_t now_ms)
 {
-    enum gate_stop stop = GATE_OPEN;
-    int64_t until_ms = 0;
-    uint32_t passed =
-        gate_pass(&service->gate, &service->use, now_ms, lease->ret_count, &stop, &until_ms);
-    assert(passed == lease->ret_count);
-    (void)passed;
+    assert(lease->ret_count <= claim->allowed);
+    gate_return(&service->gate, &service->use, now_ms, claim->allowed - lease->ret_count);
     service->turn = claim->turn;
-    bool is_gate =
-        lease->ret_count < lease->max && claim->stop != GATE_OPEN && next_due_ms <= now_ms;
+    bool is_gate = claim->stop != GATE_OPEN && next_due_ms <= now_ms;
     lease->ret_stop = is_gate ? claim->stop : GATE_OPEN;
     lease->ret_until_ms = is_gate ? claim->until_ms : next_due_ms;
 }

@@ -19,14 +19,15 @@ struct claim {
     uint32_t turn;
 };
 
-void claim_begin(struct claim *claim, const struct service_entry *service, int64_t now_ms,
-                 uint32_t max);
+/* next_due_ms is that of what waits. As many as may go are in flight from here on. */
+void claim_begin(struct claim *claim, struct service_entry *service, int64_t next_due_ms,
+                 int64_t now_ms, uint32_t max);
 
 /* One urgency at least must have something due. */
 enum message_urgency claim_next(struct claim *claim, const bool has_due[MESSAGE_URGENCIES]);
 
-/* lease->ret_count were taken, and next_due_ms is that of what is left. Passes them through the
- * gate and says what there is to say. */
+/* lease->ret_count were taken, and next_due_ms is that of what is left. Gives back what was not
+ * taken, and says what there is to say. */
 void claim_end(const struct claim *claim, struct service_entry *service, struct store_lease *lease,
                int64_t next_due_ms, int64_t now_ms);
 

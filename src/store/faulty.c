@@ -228,22 +228,21 @@ int store_faulty_open(struct store **ret_store, struct store *inner, uint64_t se
     return LULL_OK;
 }
 
-void faulty_set_plan(struct store *base, const struct faulty_plan *plan)
+void faulty_set_plan(struct store *store, const struct faulty_plan *plan)
 {
-    assert(base->table == &faulty_table);
-    struct faulty_store *store = faulty_of(base);
-    store->plan = *plan;
-    store->full_left = 0;
+    assert(store->table == &faulty_table);
+    faulty_of(store)->plan = *plan;
+    faulty_of(store)->full_left = 0;
 }
 
-bool faulty_is_cut(const struct store *base)
+bool faulty_is_cut(const struct store *store)
 {
-    assert(base->table == &faulty_table);
-    return ((const struct faulty_store *)(const void *)base)->state == STATE_CUT;
+    assert(store->table == &faulty_table);
+    return ((const struct faulty_store *)(const void *)store)->state == STATE_CUT;
 }
 
-void faulty_restart(struct store *base)
+void faulty_restart(struct store *store)
 {
-    assert(base->table == &faulty_table);
-    faulty_of(base)->state = STATE_WELL;
+    assert(store->table == &faulty_table);
+    faulty_of(store)->state = STATE_WELL;
 }

@@ -73,6 +73,14 @@ uint32_t gate_pass(const struct gate *gate, struct gate_use *use, int64_t now_ms
     return passed;
 }
 
+void gate_return(const struct gate *gate, struct gate_use *use, int64_t now_ms, uint32_t count)
+{
+    if (gate->rate_milli_per_s > 0 && count > 0) {
+        lull_bucket_return(&use->bucket, now_ms, count);
+    }
+    gate_leave(use, count);
+}
+
 void gate_leave(struct gate_use *use, uint32_t count)
 {
     use->in_flight -= count < use->in_flight ? count : use->in_flight;

@@ -40,6 +40,9 @@ enum gate_stop {            /* why it let no more through */
 uint32_t gate_pass(const struct gate *gate, struct gate_use *use, int64_t now_ms, uint32_t wanted,
                    enum gate_stop *ret_stop, int64_t *ret_until_ms);
 
+/* So many of those that passed at this very time do not go after all. */
+void gate_return(const struct gate *gate, struct gate_use *use, int64_t now_ms, uint32_t count);
+
 /* So many of those in flight have ended. */
 void gate_leave(struct gate_use *use, uint32_t count);
 

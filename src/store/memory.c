@@ -140,6 +140,7 @@ static void settle_one(struct memory_world *world, struct store_settle *settle,
     if (settle->ret_is_stale) {
         return;
     }
+    assert(*prepared);
     message_free(entry->message);
     entry->message = *prepared;
     *prepared = NULL;
@@ -290,7 +291,7 @@ static void lease_some(struct memory_world *world, struct store_lease *lease, in
 {
     struct service_entry *service = service_table_at(&world->services, lease->service);
     struct claim claim;
-    claim_begin(&claim, service, now_ms, lease->max);
+    claim_begin(&claim, service, memory_world_next_due(world, lease->service), now_ms, lease->max);
     lease->ret_count = 0;
     while (lease->ret_count < claim.allowed) {
         struct memory_entry *entry = take_next(world, &claim, lease->service, now_ms);

@@ -307,6 +307,9 @@ int sqlite_apply(struct store *base, struct store_batch *batch, int64_t now_ms)
     for (size_t i = 0; i < batch->lease_count; i++) {
         batch->leases[i].ret_count = 0;
     }
+    if (batch->put_count > 0 && !store->has_room) {
+        return STORE_ERR_DISK_FULL; /* what room there is, is for what is there */
+    }
     int rc = sqlite_begin(store, batch->is_durable || must_reserve(store, batch));
     if (rc == SQLITE_OK) {
         rc = apply_parts(store, batch, now_ms);

@@ -54,27 +54,36 @@ static void undo(struct sqlite_store *store)
     store->numbers = store->numbers_before;
 }
 
-/* SQLite knows only one of the ways to say that there is no room. What a failed sync has kept is
- * not known, so that is never one of them. */
-static bool is_no_room(const struct sqlite_store *store, int rc)
+/* SQLite knows only one of the ways to say that there is no room; for the others there is what the
+ * system said last, of which SQLite keeps a copy only for some statements. What a failed sync has
+ * kept is not known: that is never one of them. */
+static bool is_no_room(const struct sqlite_store *store, int rc, int last)
 {
-    if ((rc & 0xff) == SQLITE_FULL) {
-        return true;
+    switch (rc) {
+    case SQLITE_IOERR_WRITE:
+    case SQLITE_IOERR_TRUNCATE:
+    case SQLITE_IOERR_SHMSIZE:
+    case SQLITE_IOERR_SHMOPEN:
+    case SQLITE_CANTOPEN:
+        break;
+    default:
+        return (rc & 0xff) == SQLITE_FULL;
     }
-    if (((rc & 0xff) != SQLITE_IOERR && (rc & 0xff) != SQLITE_CANTOPEN) ||
-        rc == SQLITE_IOERR_FSYNC || rc == SQLITE_IOERR_DIR_FSYNC) {
+    int kept = sqlite3_system_errno(store->connection); /* maybe of a fault long ago */
+    if (last == EIO) {
         return false;
     }
-    int reason = sqlite3_system_errno(store->connection);
-    return reason == ENOSPC || reason == EDQUOT || reason == EFBIG;
+    return last == ENOSPC || last == EDQUOT || last == EFBIG || kept == ENOSPC || kept == EDQUOT ||
+           kept == EFBIG;
 }
 
 int sqlite_error(struct sqlite_store *store, int rc)
 {
+    int last = errno;
     if (rc == SQLITE_OK) {
         return LULL_OK;
     }
-    if (is_no_room(store, rc)) {
+    if (is_no_room(store, rc, last)) {
         return STORE_ERR_DISK_FULL;
     }
     if ((rc & 0xff) == SQLITE_NOMEM || rc == SQLITE_IOERR_NOMEM) {
@@ -101,6 +110,10 @@ int sqlite_end(struct sqlite_store *store, int rc)
         store->hold_undo_count = 0;
     } else {
         undo(store);
+    }
+    if (error == STORE_ERR_DISK_FULL) {
+        store->has_room = false;
+        spare_give_up(&store->spare);
     }
     checkpointer_leave(store->checkpointer, store->log_frames, error == STORE_ERR_DISK_FULL);
     return error;

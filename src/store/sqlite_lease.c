@@ -94,11 +94,15 @@ int sqlite_lease(struct sqlite_store *store, struct store_lease *lease, int64_t 
     if (!service) {
         return SQLITE_NOMEM;
     }
+    int64_t next_due_ms = 0;
+    int rc = sqlite_next_due(store, lease->service, &next_due_ms);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     struct claim claim;
     struct due_list lists[MESSAGE_URGENCIES] = {0};
-    claim_begin(&claim, service, now_ms, lease->max);
-    int rc = SQLITE_OK;
-    if (claim.allowed > 0 && service->waiting > 0) {
+    claim_begin(&claim, service, next_due_ms, now_ms, lease->max);
+    if (claim.allowed > 0) {
         rc = find_all_due(store, lease->service, claim.allowed, now_ms, lists);
     }
     uint64_t id = 0;
@@ -106,7 +110,6 @@ int sqlite_lease(struct sqlite_store *store, struct store_lease *lease, int64_t 
            (id = take_next(&claim, lists)) != 0) {
         rc = move(store, lease, id);
     }
-    int64_t next_due_ms = 0;
     if (rc == SQLITE_OK) {
         rc = sqlite_next_due(store, lease->service, &next_due_ms);
     }

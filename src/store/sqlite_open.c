@@ -153,8 +153,6 @@ static int load(struct sqlite_store *store)
     return rc;
 }
 
-/* ---- opening ---- */
-
 static int read_number(sqlite3 *connection, const char *query, int *ret_number)
 {
     sqlite3_stmt *statement = NULL;
@@ -167,6 +165,27 @@ static int read_number(sqlite3 *connection, const char *query, int *ret_number)
     (void)sqlite3_finalize(statement);
     return rc;
 }
+
+/* ---- room ---- */
+
+/* Pages that are free inside of the file are room as well, if there are as many as the log may get:
+ * then it can be carried into them, and the disk is not asked for more. */
+#define FREE_PAGES_WANTED 5120
+
+int sqlite_room(struct store *base)
+{
+    struct sqlite_store *store = sqlite_of(base);
+    int pages = 0;
+    if (!store->has_room) {
+        store->has_room =
+            spare_take(&store->spare) ||
+            (read_number(store->connection, "PRAGMA freelist_count", &pages) == SQLITE_OK &&
+             pages >= FREE_PAGES_WANTED);
+    }
+    return store->has_room ? LULL_OK : STORE_ERR_DISK_FULL;
+}
+
+/* ---- opening ---- */
 
 /* Until it is known to be ours, nothing may be written to it, not even when it is closed. */
 static int check_version(struct sqlite_store *store)
@@ -252,6 +271,7 @@ static void clean_up(struct sqlite_store *store)
     hold_table_clean_up(&store->holds);
     free(store->hold_undo);
     free(store->ids);
+    spare_clean_up(&store->spare);
     if (store->lock_file >= 0) {
         (void)close(store->lock_file);
     }
@@ -281,6 +301,7 @@ static const struct store_table sqlite_table = {
     .list = sqlite_list,
     .stats = sqlite_stats,
     .sweep = sqlite_sweep,
+    .room = sqlite_room,
     .problem = sqlite_problem,
     .close = sqlite_close,
 };
@@ -297,19 +318,20 @@ static int open_file(struct sqlite_store *store, const char *path, struct store_
     if (error != LULL_OK) {
         return error;
     }
-    int rc = open_connection(store, path);
+    int rc = spare_init(&store->spare, path) ? open_connection(store, path) : SQLITE_NOMEM;
     if (rc != SQLITE_OK) {
         return explain(store, rc, opening);
     }
+    (void)sqlite_room(&store->store);
     store->checkpointer = checkpointer_start(path);
     return store->checkpointer ? LULL_OK : explain(store, SQLITE_NOMEM, opening);
 }
 
 int store_sqlite_open(struct store **ret_store, const char *path, struct store_opening *opening)
 {
-    struct store_opening unread;
+    struct store_opening unread = {0};
     struct store_opening *said = opening ? opening : &unread;
-    *said = (struct store_opening){0};
+    said->problem[0] = '\0';
     struct sqlite_store *store = calloc(1, sizeof *store);
     if (!store) {
         return LULL_ERR_MEMORY;

@@ -9,6 +9,7 @@
  *   sqlite_put, sqlite_lease   ... puts and leases
  *   sqlite_read        find, list, stats
  *   sqlite_services    services, reclaim and sweep
+ *   sqlite_spare       room for the day when there is none
  *   sqlite_checkpoint  the thread that keeps the log short
  *
  * Inside, functions return SQLite's codes: SQLITE_OK, or what went wrong. sqlite_end makes one of
@@ -22,6 +23,7 @@
 #include "hold_table.h"
 #include "service_table.h"
 #include "sqlite_checkpoint.h"
+#include "sqlite_spare.h"
 #include "store.h"
 
 enum sqlite_statement {
@@ -93,6 +95,8 @@ struct sqlite_store {
     uint64_t *ids; /* room for what a lease finds */
     size_t ids_size;
 
+    struct spare spare;
+    bool has_room; /* for what is new */
     bool is_broken;
     char problem[256];
 };
@@ -160,7 +164,7 @@ int sqlite_next_due(struct sqlite_store *store, uint32_t service, int64_t *ret_d
 
 /* ---- the verbs ---- */
 
-int sqlite_apply(struct store *store, struct store_batch *batch, int64_t now_ms);
+int sqlite_apply(struct store *base, struct store_batch *batch, int64_t now_ms);
 int sqlite_put(struct sqlite_store *store, struct store_put *put, uint64_t first_id,
                int64_t now_ms);
 void sqlite_put_is_safe(const struct sqlite_store *store, struct store_put *put, int64_t now_ms);
@@ -169,15 +173,16 @@ int sqlite_delete_waiting(struct sqlite_store *store, uint64_t id, uint32_t serv
                           int64_t due_ms);
 int sqlite_write_ids(struct sqlite_store *store, uint64_t next_id);
 int sqlite_lease(struct sqlite_store *store, struct store_lease *lease, int64_t now_ms);
-int sqlite_service(struct store *store, const char *name, size_t length, uint32_t *ret_number);
-int sqlite_services(struct store *store, void (*call)(void *userdata, const struct store_service *),
+int sqlite_service(struct store *base, const char *name, size_t length, uint32_t *ret_number);
+int sqlite_services(struct store *base, void (*call)(void *userdata, const struct store_service *),
                     void *userdata);
-int sqlite_reclaim(struct store *store, int64_t now_ms, bool is_all, uint64_t *ret_count);
-int sqlite_sweep(struct store *store, int64_t now_ms);
-int sqlite_find(struct store *store, uint64_t id, struct message **ret_message);
-bool sqlite_has_given(struct store *store, uint64_t id);
-int sqlite_list(struct store *store, const struct store_filter *filter, struct message **ret_list,
+int sqlite_reclaim(struct store *base, int64_t now_ms, bool is_all, uint64_t *ret_count);
+int sqlite_sweep(struct store *base, int64_t now_ms);
+int sqlite_room(struct store *base);
+int sqlite_find(struct store *base, uint64_t id, struct message **ret_message);
+bool sqlite_has_given(struct store *base, uint64_t id);
+int sqlite_list(struct store *base, const struct store_filter *filter, struct message **ret_list,
                 size_t *ret_count, uint64_t *ret_after);
-struct store_stats sqlite_stats(struct store *store);
+struct store_stats sqlite_stats(struct store *base);
 
 #endif

@@ -92,6 +92,11 @@ int store_sweep(struct store *store, int64_t now_ms)
     return store->table->sweep(store, now_ms);
 }
 
+int store_room(struct store *store)
+{
+    return store->table->room ? store->table->room(store) : LULL_OK;
+}
+
 const char *store_problem(const struct store *store)
 {
     return store->table->problem(store);

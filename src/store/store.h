@@ -191,6 +191,11 @@ struct store_stats store_stats(struct store *store);
 /* Forgets idempotency keys and holds that are over. A bounded piece of work. */
 int store_sweep(struct store *store, int64_t now_ms);
 
+/* After STORE_ERR_DISK_FULL, and when it has been opened: is there room for more again? LULL_OK or
+ * STORE_ERR_DISK_FULL; until it is LULL_OK, a batch with puts is refused, and what is there can
+ * leave as far as the store has kept room for that. */
+int store_room(struct store *store);
+
 /* Of one that is broken: a sentence, with no text of a message in it. */
 const char *store_problem(const struct store *store);
 
@@ -228,6 +233,7 @@ struct store_table {
                 size_t *ret_count, uint64_t *ret_after);
     struct store_stats (*stats)(struct store *store);
     int (*sweep)(struct store *store, int64_t now_ms);
+    int (*room)(struct store *store); /* NULL: to be found out by writing */
     const char *(*problem)(const struct store *store);
     void (*close)(struct store *store);
 };

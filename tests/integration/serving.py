@@ -91,6 +91,20 @@ class Serve:
     def wait_until_ready(self, limit_s=START_S):
         self._wait(self._is_ready, limit_s, "ready")
 
+    def wait_for_answer(self, path, limit_s=START_S):
+        """Of a server that may be up without being ready."""
+        found = []
+
+        def is_there():
+            try:
+                found.append(self.get(path))
+            except (OSError, http.client.HTTPException):
+                return False
+            return True
+
+        self._wait(is_there, limit_s, "there")
+        return found[0]
+
     def kill9(self):
         """As a power failure would, but for what the kernel still holds."""
         if self.process.poll() is None:

@@ -214,7 +214,7 @@ def test_Q6_the_same_batch_again_makes_nothing_new(serve, mock):
 
 def test_Q1_a_batch_while_the_server_is_killed_and_comes_back(mock, tmp_path):
     """Nothing of what was accepted is lost, and nothing has to be sent again by hand."""
-    subscription = mock.subscription("slow:300*")  # so that many are on their way
+    subscription = mock.subscription("slow:50*")  # so that many are on their way
     lines = [json.dumps({"subscription": subscription, "body": f"{TEXT} {n}", "policy": QUICK}) + "\n"
              for n in range(400)]
     with Serve(tmp_path) as serve:
@@ -242,8 +242,11 @@ def test_Q1_a_batch_while_the_server_is_killed_and_comes_back(mock, tmp_path):
 def test_G6_a_full_queue_is_waited_for(mock, tmp_path):
     subscription = mock.subscription("slow:20*")
     lines = [json.dumps({"subscription": subscription, "body": f"{TEXT} {n}"}) for n in range(120)]
+    _, before = lines_of(mock, 15)
     with Serve(tmp_path, "--set", "limits.waiting_soft_max=20", "--set", "limits.waiting_hard_max=40",
                "--set", "limits.in_flight_max=8") as serve:
+        serve.batch(before)
+        serve.wait_until_empty()  # now it knows how fast messages leave, and so how long to ask for
         done = lull(serve, "push", "--batch", "-", "--chunk", "10", "--retries", "50",
                     stdin="\n".join(lines))
         assert done.returncode == DONE, done

@@ -24,6 +24,10 @@ DRAIN_S = 60 + KILLS
 # on a busy machine under a sanitizer: what arrived longer before the kill was settled by then.
 IN_FLIGHT_S = 2.0
 
+# What was sent before the kill may lie in the socket of a busy target for a moment, and is in its log
+# with a time after the kill.
+UNREAD_S = 0.25
+
 POLICY = "webhook base=20ms cap=200ms retries=9 floor=0"
 NEVER_POLICY = "webhook base=20ms cap=100ms retries=2 floor=0"
 
@@ -126,7 +130,7 @@ class Run:
         self.kills.append(time.time())
 
     def kills_between(self, start, end):
-        return [kill for kill in self.kills if start < kill <= end]
+        return [kill for kill in self.kills if start - UNREAD_S < kill <= end]
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +185,8 @@ def test_nothing_waits_in_the_end(run):
 
 def test_only_what_was_in_flight_at_a_kill_came_twice(run):
     """C12: a request is made again only where a kill lies between, and the first one had arrived no
-    longer than IN_FLIGHT_S before it. Never twice in one life of the server."""
+    longer than IN_FLIGHT_S before it (or was read UNREAD_S after it, at most). Never twice in one life of
+    the server."""
     wrong = []
     ages = []
     for number, earlier, later in repeats(run):

@@ -7,24 +7,8 @@
 
 #include "config.h"
 #include "config_keys.h"
+#include "said.h"
 #include "server_files.h"
-
-struct said {
-    char text[16384];
-    unsigned count;
-};
-
-/* "conf:3: limits.senders: must be ..." a line. */
-static void note(void *userdata, const char *path, int line, const char *where,
-                 const char *sentence)
-{
-    struct said *said = userdata;
-    size_t used = strlen(said->text);
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    said->count++;
-    (void)snprintf(said->text + used, sizeof said->text - used, "%s:%d: %s: %s\n",
-                   slash ? slash + 1 : "-", line, where, sentence);
-}
 
 /* Reads a text as lull.conf in the folder of this test. */
 static bool read_text(struct config *config, const char *text, struct said *said)

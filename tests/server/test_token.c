@@ -4,24 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "said.h"
 #include "server_files.h"
 #include "token.h"
-
-struct said {
-    char text[4096];
-    unsigned count;
-};
-
-static void note(void *userdata, const char *path, int line, const char *where,
-                 const char *sentence)
-{
-    struct said *said = userdata;
-    size_t used = strlen(said->text);
-    (void)path;
-    said->count++;
-    (void)snprintf(said->text + used, sizeof said->text - used, "%d:%s: %s\n", line, where,
-                   sentence);
-}
 
 static void set_file(struct config *config, const char *path, struct said *said)
 {
@@ -98,15 +83,16 @@ static void test_mistakes(void **state)
                          0600),
              &said);
     assert_false(read_tokens(&config, &said));
-    assert_string_equal(said.text, "2:: the secret must have 16 to 512 characters\n"
-                                   "3:: a line must be 'name: secret'\n"
-                                   "4:: there is a token of this name above\n"
-                                   "5:: the token 'a' has the same secret\n"
-                                   "6:: a name must have 1 to 63 letters, digits, points, lines or "
-                                   "underscores\n"
-                                   "7:: the secret must be ASCII without spaces\n"
-                                   "8:: a name must have 1 to 63 letters, digits, points, lines or "
-                                   "underscores\n");
+    assert_string_equal(said.text,
+                        "tokens:2: : the secret must have 16 to 512 characters\n"
+                        "tokens:3: : a line must be 'name: secret'\n"
+                        "tokens:4: : there is a token of this name above\n"
+                        "tokens:5: : the token 'a' has the same secret\n"
+                        "tokens:6: : a name must have 1 to 63 letters, digits, points, lines or "
+                        "underscores\n"
+                        "tokens:7: : the secret must be ASCII without spaces\n"
+                        "tokens:8: : a name must have 1 to 63 letters, digits, points, lines or "
+                        "underscores\n");
     assert_int_equal(config.token_count, 0);
     assert_null(token_find(&config, "Bearer long-enough-secret"));
     config_clean_up(&config);
@@ -138,7 +124,7 @@ static void test_files_that_are_refused(void **state)
                  &said);
         assert_false(read_tokens(&config, &said));
         assert_int_equal(said.count, 1);
-        assert_memory_equal(said.text, "0:--token-file: ", 16);
+        assert_memory_equal(said.text, "-:0: --token-file: ", 19);
         assert_non_null(strstr(said.text, cases[i].says));
         assert_int_equal(config.token_count, 0);
         config_clean_up(&config);
@@ -170,8 +156,9 @@ static void test_listening_beyond_loopback(void **state)
     assert_true(config_init(&config));
     assert_true(config_set(&config, "listen", "0.0.0.0:8372", "--listen", &report));
     assert_false(config_check(&config, &report));
-    assert_non_null(strstr(said.text, "0:--listen: others could reach this address, so it needs a "
-                                      "token_file; make one: (umask 077; echo "));
+    assert_non_null(strstr(said.text,
+                           "-:0: --listen: others could reach this address, so it needs a "
+                           "token_file; make one: (umask 077; echo "));
     set_file(&config, files_write("tokens", GOOD, 0600), &said);
     assert_true(config_check(&config, &report));
     assert_int_equal(chmod(files_path("tokens"), 0644), 0);
