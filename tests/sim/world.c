@@ -62,7 +62,7 @@ static void bury(struct world *world, struct node *node)
 /* What came is done before an operator's word, so that it is clear which was first. */
 static void pause_service(struct world *world, struct node *node)
 {
-    if (world->is_disk_full || node->is_draining || node->dies_in > 0) {
+    if (world->disk_room == DISK_FULL || node->is_draining || node->dies_in > 0) {
         return;
     }
     node_answer(node);
@@ -106,10 +106,11 @@ static void trouble(struct world *world, struct node *node)
         freeze(world, node);
     } else if (chance(random, plan->clock_steps)) {
         step_clock(world);
-    } else if (chance(random, world->is_disk_full ? 100 : plan->full_disks)) {
-        world->is_disk_full = !world->is_disk_full;
+    } else if (chance(random, world->disk_room != DISK_GOOD ? 100 : plan->full_disks)) {
+        bool was_good = world->disk_room == DISK_GOOD;
+        world->disk_room = was_good ? (enum disk)(1 + any_of(random, DISK_FULL)) : DISK_GOOD;
         world->disk_freed_mono_ms = world->mono_ms;
-        trace_event(&world->trace, "the disk is%s full", world->is_disk_full ? "" : " not");
+        trace_event(&world->trace, "the disk is in state %d", (int)world->disk_room);
     } else if (chance(random, plan->drains) && !node->is_draining) {
         node_drain(node);
     } else if (chance(random, plan->pauses)) {
@@ -194,8 +195,8 @@ static void check_awake(struct world *world, int64_t next_mono_ms)
     struct model *model = &world->model;
     int64_t slack_ms = world->plan.node_count == 1 ? AWAKE_MS : LOOK_MS;
     slack_ms += world->plan.batch_ms;
-    bool is_disk_bad =
-        world->is_disk_full || world->mono_ms <= world->disk_freed_mono_ms + DISK_RETRY_MS;
+    bool is_disk_bad = world->disk_room == DISK_FULL ||
+                       world->mono_ms <= world->disk_freed_mono_ms + DISK_RETRY_MS;
     bool is_possible[MODEL_LIVE_MAX] = {false};
     size_t count = model->live_count < MODEL_LIVE_MAX ? model->live_count : MODEL_LIVE_MAX;
     for (uint32_t i = 0; i < world->plan.node_count && !is_disk_bad; i++) {
@@ -233,7 +234,7 @@ static int64_t next_of_node(const struct world *world, struct node *node)
         return world->mono_ms; /* to be buried */
     }
     if (!node->is_up || node->is_frozen) {
-        bool is_waiting_for_disk = !node->is_up && world->is_disk_full;
+        bool is_waiting_for_disk = !node->is_up && world->disk_room == DISK_FULL;
         return is_waiting_for_disk ? LULL_NEVER : later_of(world->mono_ms, node->until_mono_ms);
     }
     return node_wake_mono_ms(node);
@@ -245,7 +246,7 @@ static void run_node(struct world *world, struct node *node)
         return;
     }
     if (!node->is_up) {
-        if (world->is_disk_full) {
+        if (world->disk_room == DISK_FULL) {
             return;
         }
         node_start(node);
@@ -320,7 +321,7 @@ static void heal(struct world *world)
 {
     trace_event(&world->trace, "all trouble is over");
     world->is_healed = true;
-    world->is_disk_full = false;
+    world->disk_room = DISK_GOOD;
     world->disk_freed_mono_ms = world->mono_ms;
     for (uint32_t i = 0; i < world->plan.node_count; i++) {
         struct node *node = &world->nodes[i];
