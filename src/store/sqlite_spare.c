@@ -19,8 +19,9 @@
 #define SIZE_MAX_WANTED (20 * 1024 * KIB)
 #define SHARE 4 /* of the disk */
 
-/* So much beside it, so that a disk is not full again at once. */
-#define MARGIN (1024 * KIB)
+/* A part of it has to be free beside it, so that a disk is not full again at once. */
+#define MARGIN 8
+
 #define OPENING_ROOM (256 * KIB)
 
 struct disk { /* in bytes */
@@ -85,7 +86,7 @@ bool spare_take(const struct spare *spare)
     if (held >= wanted) {
         return true;
     }
-    if (disk.room < wanted - held + MARGIN) {
+    if (disk.room < wanted - held + wanted / MARGIN) {
         return false;
     }
     int file = open(spare->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
@@ -96,7 +97,8 @@ bool spare_take(const struct spare *spare)
     if (error != 0) {
         spare_give_up(spare);
     }
-    return error == 0;
+    /* A limit of the size of files, or a file system that cannot keep room: not for want of it. */
+    return error != ENOSPC && error != EDQUOT;
 }
 
 void spare_give_up(const struct spare *spare)

@@ -321,6 +321,7 @@ static void fill_up(struct world *world, void (*make_room)(void *userdata), void
         assert_int_equal(count_listed(world), batches * FULL_BATCH);
     }
     make_room(userdata);
+    assert_int_equal(store_room(world->store), LULL_OK);
     assert_int_equal(store_apply(world->store, &again, world->now_ms), LULL_OK);
     batches++;
     free_puts(puts);
@@ -347,7 +348,7 @@ static void test_G6_a_small_disk_runs_full(void **state)
     (void)state;
     struct world world;
     open_in_folder(&world);
-    if (mount("none", world.folder, "tmpfs", 0, "size=4m") != 0) { /* not root: the next test */
+    if (mount("none", world.folder, "tmpfs", 0, "size=8m") != 0) { /* not root: the next test */
         assert_int_not_equal(geteuid(), 0);
         folder_remove(world.folder);
         return;
@@ -357,7 +358,7 @@ static void test_G6_a_small_disk_runs_full(void **state)
     (void)snprintf(ballast, sizeof ballast, "%s/ballast", world.folder);
     FILE *file = fopen(ballast, "wb");
     assert_non_null(file);
-    for (int i = 0; i < 256; i++) {
+    for (int i = 0; i < 900; i++) {
         assert_int_equal(fwrite(block, sizeof block, 1, file), 1);
     }
     assert_int_equal(fclose(file), 0);
