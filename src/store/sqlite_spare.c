@@ -63,6 +63,7 @@ bool spare_init(struct spare *spare, const char *store_path)
         spare->path = NULL;
         return false;
     }
+    spare->was_needed = false;
     struct disk disk;
     if (look(spare, &disk) && disk.room < OPENING_ROOM) {
         spare_give_up(spare);
@@ -95,13 +96,14 @@ bool spare_take(const struct spare *spare)
         (void)close(file);
     }
     if (error != 0) {
-        spare_give_up(spare);
+        (void)unlink(spare->path);
     }
-    /* A limit of the size of files, or a file system that cannot keep room: not for want of it. */
-    return error != ENOSPC && error != EDQUOT;
+    /* A limit of the size of files is no full disk, as long as the store itself has not met it. */
+    return error == 0 || (error == EFBIG && !spare->was_needed);
 }
 
-void spare_give_up(const struct spare *spare)
+void spare_give_up(struct spare *spare)
 {
+    spare->was_needed = true;
     (void)unlink(spare->path);
 }

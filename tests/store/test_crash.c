@@ -9,7 +9,7 @@
 
 #define KILLS 100
 #define BATCH 7 /* messages of one, all with its number as their target */
-#define MAX_SLEEP_US 50000
+#define MAX_SLEEP_US 150000 /* opening takes its part of it */
 
 /* What the child says of each batch that store_apply has returned from. */
 struct said {
