@@ -256,6 +256,7 @@ static int serve(const struct serve_options *options, struct config *config)
     (void)sigaddset(&signals, SIGHUP);
     (void)sigprocmask(SIG_BLOCK, &signals, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file that may grow no more is a full disk */
     bool is_open = notify_sockets() > 0 ? listen_adopt(NOTIFY_FIRST_SOCKET, &listener, problem)
                                         : listen_open(config->listen, &listener, problem);
     if (!is_open) {

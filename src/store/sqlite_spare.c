@@ -19,8 +19,9 @@
 #define SIZE_MAX_WANTED (20 * 1024 * KIB)
 #define SHARE 4 /* of the disk */
 
-/* So much beside it, so that a disk is not full again at once. */
-#define MARGIN (1024 * KIB)
+/* A part of it has to be free beside it, so that a disk is not full again at once. */
+#define MARGIN 8
+
 #define OPENING_ROOM (256 * KIB)
 
 struct disk { /* in bytes */
@@ -62,6 +63,7 @@ bool spare_init(struct spare *spare, const char *store_path)
         spare->path = NULL;
         return false;
     }
+    spare->was_needed = false;
     struct disk disk;
     if (look(spare, &disk) && disk.room < OPENING_ROOM) {
         spare_give_up(spare);
@@ -85,7 +87,7 @@ bool spare_take(const struct spare *spare)
     if (held >= wanted) {
         return true;
     }
-    if (disk.room < wanted - held + MARGIN) {
+    if (disk.room < wanted - held + wanted / MARGIN) {
         return false;
     }
     int file = open(spare->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
@@ -94,12 +96,14 @@ bool spare_take(const struct spare *spare)
         (void)close(file);
     }
     if (error != 0) {
-        spare_give_up(spare);
+        (void)unlink(spare->path);
     }
-    return error == 0;
+    /* A limit of the size of files is no full disk, as long as the store itself has not met it. */
+    return error == 0 || (error == EFBIG && !spare->was_needed);
 }
 
-void spare_give_up(const struct spare *spare)
+void spare_give_up(struct spare *spare)
 {
+    spare->was_needed = true;
     (void)unlink(spare->path);
 }

@@ -16,6 +16,7 @@
 
 struct spare {
     char *path;
+    bool was_needed;
 };
 
 /* False: no memory. If the disk is as good as full, what an earlier run kept is given up at
@@ -25,6 +26,6 @@ void spare_clean_up(struct spare *spare); /* the file stays */
 
 /* False: the disk has not that much room. */
 bool spare_take(const struct spare *spare);
-void spare_give_up(const struct spare *spare);
+void spare_give_up(struct spare *spare);
 
 #endif

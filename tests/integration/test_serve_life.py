@@ -13,7 +13,7 @@ import pytest
 from mocking import Mock
 from serving import QUICK, Serve
 
-SLOW_MS = 1500
+SLOW_MS = 3000
 
 
 @pytest.fixture
