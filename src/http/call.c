@@ -253,6 +253,14 @@ static void judge(struct call *call, const struct lull_outcome *outcome, int64_t
                       &ret->verdict, call->request.hooks.after_decision ? &ret->trace : NULL);
 }
 
+/* In the instant in which a call begins neither its time nor its attempts can have run out, so that
+ * only a name under .invalid or an open circuit could keep it back. */
+static bool is_sure_to_go(const struct call *call, int64_t mono_ms)
+{
+    return call->facts.attempt == 1 && mono_ms == call->start_ms && !call->facts.is_circuit_open &&
+           call->facts.vendor != LULL_VENDOR_INVALID;
+}
+
 /* The questions before an attempt: is there time, is the circuit closed, can the target exist? */
 static bool ask_before(struct call *call, int64_t mono_ms, struct lull_breaker_permit *ret_permit)
 {
@@ -264,6 +272,9 @@ static bool ask_before(struct call *call, int64_t mono_ms, struct lull_breaker_p
                                              &call->random, ret_permit) > 0;
     if (is_first) {
         begin_trace(call);
+    }
+    if (is_sure_to_go(call, mono_ms)) {
+        return true;
     }
     judge(call, &outcome, mono_ms, &judgement);
     if (judgement.verdict.kind == LULL_VERDICT_SEND) {
