@@ -2,8 +2,8 @@
  * multi - the calls under way on one CURLM: their timers, their transfers, their end.
  *
  * Timers are a heap by due time, so a hundred thousand waiting calls cost one comparison a step.
- * Transfers are known by their place in a table, which curl keeps as CURLOPT_PRIVATE; a
- * message is ours if that place holds that very handle, so other transfers on the caller's CURLM
+ * Transfers are known by their place in a table, which curl keeps as CURLOPT_PRIVATE, unless they are
+ * few; a message is ours if that place holds that very handle, so other transfers on the caller's CURLM
  * may have any PRIVATE. Messages do not go by curl but by a transport, which is made for the first.
  *
  * SPDX-License-Identifier: MIT
@@ -336,6 +336,11 @@ void multi_wake(struct lull_multi *multi)
 static struct transfer *find_transfer(struct lull_multi *multi, CURL *easy)
 {
     char *place_plus_one = NULL;
+    for (size_t i = 0; i < TRANSFERS_FOUND_BY_HANDLE && i < multi->transfer_count; i++) {
+        if (multi->transfers[i]->easy == easy) {
+            return multi->transfers[i];
+        }
+    }
     (void)curl_easy_getinfo(easy, CURLINFO_PRIVATE, &place_plus_one);
     size_t index = (size_t)place_plus_one - 1;
     bool is_ours = index < multi->transfer_count && multi->transfers[index]->easy == easy;

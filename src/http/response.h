@@ -21,6 +21,7 @@
 struct response {
     unsigned status; /* 0: none; 1xx are not kept */
     bool is_head_complete;
+    bool is_in_lines; /* the text has the lines as they came */
     size_t header_count;
     struct lull_header *headers; /* point into text once the head is complete */
     size_t headers_size;

@@ -412,8 +412,10 @@ bool transfer_prepare(struct transfer *transfer, struct call *call, bool is_hedg
     set(transfer, CURLOPT_PREREQFUNCTION, on_send);
     set(transfer, CURLOPT_PREREQDATA, transfer);
     set(transfer, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-    /* A place in a table, never followed. NOLINTNEXTLINE(performance-no-int-to-ptr) */
-    set(transfer, CURLOPT_PRIVATE, (void *)(transfer->index + 1));
+    if (transfer->index >= TRANSFERS_FOUND_BY_HANDLE) {
+        /* A place in a table, never followed. NOLINTNEXTLINE(performance-no-int-to-ptr) */
+        set(transfer, CURLOPT_PRIVATE, (void *)(transfer->index + 1));
+    }
     return set_headers(transfer, call);
 }
 
@@ -426,7 +428,9 @@ void transfer_release(struct transfer *transfer)
         set(transfer, CURLOPT_WRITEFUNCTION, NULL);
         set(transfer, CURLOPT_WRITEDATA, stdout); /* as curl has it, NULL would not do */
         set(transfer, CURLOPT_PREREQFUNCTION, NULL);
-        set(transfer, CURLOPT_PRIVATE, NULL);
+        if (transfer->index >= TRANSFERS_FOUND_BY_HANDLE) {
+            set(transfer, CURLOPT_PRIVATE, NULL);
+        }
         if (transfer->call->request.body.kind >= LULL_BODY_FILE) {
             set(transfer, CURLOPT_READFUNCTION, NULL);
             set(transfer, CURLOPT_READDATA, NULL);

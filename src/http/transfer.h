@@ -18,6 +18,10 @@
 
 struct call;
 
+/* The first ones of a multi are known by their handle: all that a blocking call can have out. The
+ * others by their place in the multi's table, which curl keeps as CURLOPT_PRIVATE. */
+#define TRANSFERS_FOUND_BY_HANDLE 2
+
 struct transfer {
     struct call *call;       /* NULL: free for the next */
     CURL *pooled;            /* our own handle, kept from one request to the next */
