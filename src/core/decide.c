@@ -167,8 +167,10 @@ static bool ask_class(struct decision *decision)
         classify_with_hints(decision->policy, decision->facts->kind, decision->facts->vendor,
                             decision->outcome, decision->hints);
     verdict->class_ = decision->classification.class_;
-    note(decision, LULL_ASK_CLASS, decision->classification.rule,
-         lull_class_to_string(verdict->class_), -1);
+    if (decision->trace) {
+        note(decision, LULL_ASK_CLASS, decision->classification.rule,
+             lull_class_to_string(verdict->class_), -1);
+    }
     if (verdict->class_ == LULL_CLASS_SUCCESS) {
         verdict->kind = LULL_VERDICT_DELIVERED;
         verdict->reason = LULL_REASON_DELIVERED;

@@ -46,6 +46,11 @@ bool response_add(struct response *response, const char *name, size_t name_lengt
                   const char *value, size_t value_length);
 void response_end_head(struct response *response); /* from now on the status stands */
 
+static inline bool response_is_success(const struct response *response)
+{
+    return response->status >= 200 && response->status <= 299;
+}
+
 /* Of one whose head is complete. Points into it. */
 struct lull_outcome response_outcome(const struct response *response);
 
