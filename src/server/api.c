@@ -1,19 +1,17 @@
 /* api - see the header. SPDX-License-Identifier: MIT */
 #include "api.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "api_request.h"
-#include "api_thread.h"
 #include "lull/error.h"
 #include "lull/os.h"
 
 /* Of one connection: its head, and what is read of a body at once. A head that does not fit is
- * answered 431. */
-#define CONNECTION_MEMORY ((size_t)32 << 10)
+ * answered 431. Not more, since all of it is cleared after each request. */
+#define CONNECTION_MEMORY ((size_t)16 << 10)
 
 /* ---- a thread's own ---- */
 
@@ -66,6 +64,17 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
     }
 }
 
+static void on_connection(void *userdata, struct MHD_Connection *connection, void **place,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    (void)userdata;
+    (void)connection;
+    (void)place;
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+        api_thread_on_closed(api_thread_current());
+    }
+}
+
 /* As libmicrohttpd does it, but a zero does not cut the text in two. */
 static size_t unescape(void *userdata, struct MHD_Connection *connection, char *text)
 {
@@ -84,26 +93,23 @@ static void say_nothing(void *userdata, const char *format, va_list arguments)
 
 /* ---- life ---- */
 
-/* One that has no thread yet; the socket is its own, and closed if this fails. */
-static struct MHD_Daemon *new_daemon(struct api *api, int listen_fd, unsigned connections)
+/* One that has no thread yet, and no socket to listen on. */
+static struct MHD_Daemon *new_daemon(struct api *api)
 {
+    const struct config *config = api->config.config;
     struct MHD_OptionItem options[] = {
         {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)say_nothing, NULL},
-        {MHD_OPTION_LISTEN_SOCKET, listen_fd, NULL},
-        {MHD_OPTION_CONNECTION_LIMIT, connections, NULL},
-        {MHD_OPTION_CONNECTION_TIMEOUT, api->config.config->limits.client_timeout_s, NULL},
+        /* Out of reach: the acceptor counts. */
+        {MHD_OPTION_CONNECTION_LIMIT, 2 * (intptr_t)config->limits.connections, NULL},
+        {MHD_OPTION_CONNECTION_TIMEOUT, config->limits.client_timeout_s, NULL},
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)CONNECTION_MEMORY, NULL},
         {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_completed, api},
+        {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, NULL},
         {MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)unescape, NULL},
         {MHD_OPTION_END, 0, NULL},
     };
-    struct MHD_Daemon *daemon =
-        MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, api,
-                         MHD_OPTION_ARRAY, options, MHD_OPTION_END);
-    if (!daemon) {
-        (void)close(listen_fd);
-    }
-    return daemon;
+    return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0,
+                            NULL, NULL, on_request, api, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 }
 
 static void end_threads(struct api *api)
@@ -117,15 +123,12 @@ static void end_threads(struct api *api)
     free(api->threads);
 }
 
-/* Each listens on the same socket, and takes its share of the connections. */
 static bool start_threads(struct api *api)
 {
     unsigned count = api->config.config->limits.api_threads;
-    unsigned connections = (api->config.config->limits.connections + count - 1) / count;
     api->threads = calloc(count, sizeof(struct api_thread *));
     while (api->threads && api->thread_count < count) {
-        int fd = fcntl(api->config.listen_fd, F_DUPFD_CLOEXEC, 0);
-        struct MHD_Daemon *daemon = fd < 0 ? NULL : new_daemon(api, fd, connections);
+        struct MHD_Daemon *daemon = new_daemon(api);
         struct api_thread *thread = daemon ? api_thread_start(daemon) : NULL;
         if (!thread) {
             end_threads(api);
@@ -136,30 +139,31 @@ static bool start_threads(struct api *api)
     return api->threads;
 }
 
-static bool set_nonblocking(int fd)
-{
-    int flags = fcntl(fd, F_GETFL);
-    return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
-}
-
 int api_new(struct api **ret_api, const struct api_config *config)
 {
+    int error = LULL_ERR_MEMORY;
     struct api *api = calloc(1, sizeof *api);
     if (!api) {
         goto no_api;
     }
     api->config = *config;
     api->request_seed = lull_os_seed();
+    error = LULL_ERR_RANGE;
     if (pthread_key_create(&api->intake, free_intake)) {
         goto no_key;
     }
     if (!waiting_init(&api->waiting, config->server, config->submit)) {
         goto no_waiting;
     }
-    if (!set_nonblocking(config->listen_fd) || !start_threads(api)) {
+    if (!start_threads(api)) {
         goto no_threads;
     }
-    (void)close(config->listen_fd); /* each thread has it */
+    error = acceptor_start(&api->acceptor, config->listen_fd, api->threads, api->thread_count,
+                           config->config->limits.connections);
+    if (error) {
+        api_destroy(api);
+        return error;
+    }
     *ret_api = api;
     return LULL_OK;
 
@@ -169,19 +173,16 @@ no_waiting:
     (void)pthread_key_delete(api->intake);
 no_key:
     free(api);
-    (void)close(config->listen_fd);
-    return LULL_ERR_RANGE;
 no_api:
     (void)close(config->listen_fd);
-    return LULL_ERR_MEMORY;
+    return error;
 }
 
 void api_stop_listening(struct api *api)
 {
     atomic_store(&api->is_closing, true);
-    for (size_t i = 0; i < api->thread_count; i++) {
-        api_thread_stop_listening(api->threads[i]);
-    }
+    acceptor_stop(api->acceptor);
+    api->acceptor = NULL;
 }
 
 void api_destroy(struct api *api)
@@ -189,7 +190,7 @@ void api_destroy(struct api *api)
     if (!api) {
         return;
     }
-    atomic_store(&api->is_closing, true);
+    api_stop_listening(api);
     waiting_close(&api->waiting);
     end_threads(api);
     waiting_clean_up(&api->waiting);

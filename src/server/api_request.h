@@ -11,6 +11,7 @@
 #ifndef LULL_SERVER_API_REQUEST_H
 #define LULL_SERVER_API_REQUEST_H
 
+#include "acceptor.h"
 #include "api.h"
 #include "intake.h"
 #include "problem.h"
@@ -102,6 +103,7 @@ struct api {
     struct api_config config;
     struct api_thread **threads;
     size_t thread_count;
+    struct acceptor *acceptor; /* NULL: nothing is listened for any more */
     struct waiting waiting;
     pthread_key_t intake; /* of each thread */
     uint64_t request_seed;

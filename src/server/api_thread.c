@@ -1,14 +1,15 @@
 /* api_thread - see the header. SPDX-License-Identifier: MIT */
 #include "api_thread.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "lull/os.h"
@@ -20,11 +21,10 @@ struct api_thread {
     struct MHD_Daemon *daemon;
     int wake_fd;
     int events_fd; /* the daemon's */
+    int door[2];   /* a pipe: new connections come in by it */
+    atomic_uint connections;
     pthread_t thread;
     atomic_bool is_woken;
-    atomic_bool is_deaf; /* wanted: no new connections */
-    bool has_stopped_listening;
-    sem_t stopped_listening;
     atomic_bool is_ending; /* wanted */
 };
 
@@ -42,27 +42,46 @@ void api_thread_wake(struct api_thread *thread)
     }
 }
 
-static void stop_listening(struct api_thread *thread)
+void api_thread_add(struct api_thread *thread, int fd)
 {
-    int fd = MHD_quiesce_daemon(thread->daemon);
-    if (fd >= 0) {
+    (void)atomic_fetch_add(&thread->connections, 1);
+    if (write(thread->door[1], &fd, sizeof fd) != (ssize_t)sizeof fd) { /* it is never full */
         (void)close(fd);
+        api_thread_on_closed(thread);
     }
-    thread->has_stopped_listening = true;
-    (void)sem_post(&thread->stopped_listening);
 }
 
-static bool has_connections(struct api_thread *thread)
+unsigned api_thread_connections(const struct api_thread *thread)
 {
-    const union MHD_DaemonInfo *info =
-        MHD_get_daemon_info(thread->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
-    return info && info->num_connections > 0;
+    return atomic_load(&thread->connections);
+}
+
+void api_thread_on_closed(struct api_thread *thread)
+{
+    (void)atomic_fetch_sub(&thread->connections, 1);
+}
+
+/* Those that were added. Where libmicrohttpd cannot take one, it has closed it. */
+static void open_door(struct api_thread *thread)
+{
+    int fds[32];
+    ssize_t length = read(thread->door[0], fds, sizeof fds);
+    for (ssize_t i = 0; i < length / (ssize_t)sizeof fds[0]; i++) {
+        struct sockaddr_storage address = {0};
+        socklen_t size = sizeof address;
+        (void)getpeername(fds[i], (struct sockaddr *)&address, &size);
+        if (MHD_add_connection(thread->daemon, fds[i], (struct sockaddr *)&address, size) !=
+            MHD_YES) {
+            api_thread_on_closed(thread);
+        }
+    }
 }
 
 /* Until something happens, or is to be done by itself; at most max_ms, if that is not negative. */
 static void await(struct api_thread *thread, int max_ms)
 {
     struct pollfd ready[] = {{.fd = thread->wake_fd, .events = POLLIN},
+                             {.fd = thread->door[0], .events = POLLIN},
                              {.fd = thread->events_fd, .events = POLLIN}};
     MHD_UNSIGNED_LONG_LONG wait_ms = 0;
     int timeout_ms = max_ms;
@@ -70,13 +89,16 @@ static void await(struct api_thread *thread, int max_ms)
         (max_ms < 0 || (int)wait_ms < max_ms)) {
         timeout_ms = (int)wait_ms;
     }
-    (void)poll(ready, 2, timeout_ms);
+    (void)poll(ready, 3, timeout_ms);
     if (ready[0].revents) {
         eventfd_t count = 0;
         (void)eventfd_read(thread->wake_fd, &count);
         /* Whoever comes from here on wakes it again; who came before is seen by what is done next.
          */
         (void)atomic_exchange(&thread->is_woken, false);
+    }
+    if (ready[1].revents) {
+        open_door(thread);
     }
 }
 
@@ -86,7 +108,7 @@ static void give_last_answers(struct api_thread *thread)
     int64_t end_ms = lull_os_mono_ms() + LAST_ANSWERS_MS;
     int64_t left_ms = LAST_ANSWERS_MS;
     (void)MHD_run(thread->daemon); /* what was resumed last */
-    while (has_connections(thread) && left_ms > 0) {
+    while (api_thread_connections(thread) > 0 && left_ms > 0) {
         await(thread, (int)left_ms);
         (void)MHD_run(thread->daemon);
         left_ms = end_ms - lull_os_mono_ms();
@@ -100,14 +122,17 @@ static void *run(void *userdata)
     (void)pthread_setname_np(pthread_self(), "lull-api");
     while (!atomic_load(&thread->is_ending)) {
         await(thread, -1);
-        if (atomic_load(&thread->is_deaf) && !thread->has_stopped_listening) {
-            stop_listening(thread);
-        }
         (void)MHD_run(thread->daemon);
     }
     give_last_answers(thread);
     MHD_stop_daemon(thread->daemon);
     return NULL;
+}
+
+static void close_door(struct api_thread *thread)
+{
+    (void)close(thread->door[0]);
+    (void)close(thread->door[1]);
 }
 
 struct api_thread *api_thread_start(struct MHD_Daemon *daemon)
@@ -123,29 +148,23 @@ struct api_thread *api_thread_start(struct MHD_Daemon *daemon)
     if (thread->wake_fd < 0) {
         goto no_wake_fd;
     }
-    (void)sem_init(&thread->stopped_listening, 0, 0);
+    if (pipe2(thread->door, O_CLOEXEC)) {
+        goto no_door;
+    }
     if (pthread_create(&thread->thread, NULL, run, thread)) {
         goto not_started;
     }
     return thread;
 
 not_started:
-    (void)sem_destroy(&thread->stopped_listening);
+    close_door(thread);
+no_door:
     (void)close(thread->wake_fd);
 no_wake_fd:
     free(thread);
 no_thread:
     MHD_stop_daemon(daemon);
     return NULL;
-}
-
-void api_thread_stop_listening(struct api_thread *thread)
-{
-    if (!atomic_exchange(&thread->is_deaf, true)) {
-        api_thread_wake(thread);
-        while (sem_wait(&thread->stopped_listening)) { /* a signal */
-        }
-    }
 }
 
 void api_thread_end(struct api_thread *thread)
@@ -157,7 +176,7 @@ void api_thread_end(struct api_thread *thread)
 void api_thread_join(struct api_thread *thread)
 {
     (void)pthread_join(thread->thread, NULL);
-    (void)sem_destroy(&thread->stopped_listening);
+    close_door(thread);
     (void)close(thread->wake_fd);
     free(thread);
 }

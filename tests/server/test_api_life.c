@@ -82,6 +82,38 @@ static void test_a_silent_client_is_cut_off(void **state)
     api_world_stop(&world);
 }
 
+/* Those over the limit wait until one of the others has gone. */
+static void test_connections_over_the_limit_wait(void **state)
+{
+    struct api_world world;
+    int fds[6];
+    (void)state;
+    api_world_init(&world);
+    world.config.limits.connections = 4;
+    api_world_start(&world);
+    for (size_t i = 0; i < 6; i++) {
+        fds[i] = talk_connect(&world);
+        talk_say(fds[i], "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+        if (i < 4) {
+            struct reply reply = talk_read(fds[i], false);
+            assert_int_equal(reply.status, 200);
+            reply_free(&reply);
+        }
+    }
+    for (size_t i = 4; i < 6; i++) {
+        char byte = 0;
+        assert_true(recv(fds[i], &byte, 1, MSG_DONTWAIT) < 0);
+        (void)close(fds[i - 4]);
+        struct reply reply = talk_read(fds[i], false);
+        assert_int_equal(reply.status, 200);
+        reply_free(&reply);
+    }
+    for (size_t i = 2; i < 6; i++) {
+        (void)close(fds[i]);
+    }
+    api_world_stop(&world);
+}
+
 /* ---- clients that leave ---- */
 
 /* While its message is with the engine: the message stays accepted, and nothing else suffers. */
@@ -329,6 +361,7 @@ int main(void)
         TEST(test_pipelined_requests_are_answered_in_order),
         TEST(test_a_body_may_come_slowly),
         cmocka_unit_test(test_a_silent_client_is_cut_off),
+        cmocka_unit_test(test_connections_over_the_limit_wait),
         TEST(test_a_client_leaves_while_it_waits),
         TEST(test_a_client_leaves_in_the_middle_of_a_batch),
         TEST(test_many_connections_at_once),
