@@ -15,7 +15,7 @@ FUZZ_SECONDS ?= 60
 PYTHON = /usr/bin/python3
 MESON = /usr/bin/meson
 
-.PHONY: run demo build test bench compare figures fuzz lint format coverage install clean
+.PHONY: run demo build test soak bench compare figures fuzz lint format coverage install clean
 
 # ARGS are the server's: make run ARGS='--allow-private'
 run: build
@@ -50,6 +50,16 @@ test:
 	    tests/server/test_api tests/server/test_api_batch tests/server/test_api_life
 	@ninja -C build-fast tests/transport_drive
 	@$(PYTHON) tests/run.py
+
+# New seeds, from the present second on, until one fails or it is stopped: make soak SEED=1
+SEED ?= $(shell date +%s)
+soak:
+	@scripts/install-packages build test
+	@test -f build-test/build.ninja || CC=gcc $(MESON) setup build-test \
+	    --buildtype=debugoptimized -Dtests=true -Dbench=true -Dexamples=true \
+	    -Db_sanitize=address,undefined
+	@ninja -C build-test tests/sim/sim >/dev/null
+	@build-test/tests/sim/sim --from $(SEED)
 
 bench:
 	@scripts/install-packages build bench

@@ -58,14 +58,15 @@ static int compare(const void *a, const void *b)
 
 /* ---- the processor's time ---- */
 
-static double cpu_us_of(struct work *work, struct bare *bare, const struct scenario *scenario)
+static double cpu_us_of(struct work *work, struct bare *bare, bool is_bare,
+                        const struct scenario *scenario)
 {
     double begin_us = rounds_now_us(CLOCK_PROCESS_CPUTIME_ID);
     for (uint32_t i = 0; i < scenario->commits; i++) {
-        if (work) {
-            work_pass(work, scenario->batch, scenario->in_flight);
-        } else {
+        if (is_bare) {
             bare_pass(bare, scenario->batch);
+        } else {
+            work_pass(work, scenario->batch, scenario->in_flight);
         }
     }
     return (rounds_now_us(CLOCK_PROCESS_CPUTIME_ID) - begin_us) / scenario->commits /
@@ -86,8 +87,8 @@ static bool run(const char *folder, const struct scenario *scenario)
     }
     struct bare *bare = bare_open(folder, scenario->in_flight);
     for (int i = 0; i < ROUNDS; i++) {
-        bare_us[i] = cpu_us_of(NULL, bare, scenario);
-        ours_us[i] = cpu_us_of(&work, NULL, scenario);
+        bare_us[i] = cpu_us_of(&work, bare, true, scenario);
+        ours_us[i] = cpu_us_of(&work, bare, false, scenario);
         mean_us +=
             ours_us[i] / ROUNDS; /* checkpoints fall into some rounds only: all pay for them */
     }
@@ -117,7 +118,7 @@ static void run_claims(const char *folder)
     if (claimed != CLAIM_WAITING) {
         work_fail("not all were claimed");
     }
-    printf("  claim and settle what waits, %u a batch: %.0f a second, %.2f us CPU each\n",
+    printf("  claim and settle what waits, %d a batch: %.0f a second, %.2f us CPU each\n",
            CLAIM_BATCH, claimed / (rounds_now_us(CLOCK_MONOTONIC) - begin_us) * 1e6,
            (rounds_now_us(CLOCK_PROCESS_CPUTIME_ID) - cpu_us) / claimed);
     work_close(&work);
@@ -199,7 +200,8 @@ int main(int argc, char **argv)
     printf("bench/store: a put and a settle of %d bytes in SQLite, each batch synced; mean of %d "
            "rounds\n",
            WORK_SIZE, ROUNDS);
-    bool is_met = true;
+    bool is_met = million_run(argv[1]) == 0; /* first: a child begins with the memory of this one */
+    printf("put and settle\n");
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
         is_met &= run(argv[1], &scenarios[i]);
     }
@@ -208,7 +210,6 @@ int main(int argc, char **argv)
     run_bare_steady(argv[1]);
     printf("  from %d a batch on: at most %.0f us, p99 %.0f ms, longest %.0f ms\n", TARGET_BATCH,
            CPU_MAX_US, COMMIT_P99_MAX_MS, COMMIT_MAX_MS);
-    is_met &= million_run(argv[1]) == 0;
     printf("  all targets: %s\n", is_met ? "met" : "MISSED");
     return is_met ? 0 : 1;
 }

@@ -33,16 +33,16 @@ void work_close(struct work *work);
 void work_remove(const char *path);
 
 /* One batch: puts so many, leased, and settles as many of the oldest as are more than in_flight. */
-void work_pass(struct work *work, uint32_t batch, uint32_t in_flight);
+void work_pass(struct work *work, uint32_t count, uint32_t in_flight);
 
 /* Puts so many that wait, in large batches that are not synced. */
 void work_fill(struct work *work, uint32_t count);
 
 /* Claims up to so many, and settles what the last call claimed. How many were claimed. */
-uint32_t work_claim(struct work *work, uint32_t batch);
+uint32_t work_claim(struct work *work, uint32_t count);
 
 /* Whatever fails here makes no figures. */
-_Noreturn void work_fail(const char *what);
+__attribute__((noreturn)) void work_fail(const char *what);
 
 /* ---- bare, to be held against (store_bare.c) ---- */
 

@@ -2,12 +2,14 @@
 """Runs every suite and adds them up: the last line is `N passed, N failed, N skipped`.
 
 The C suites run in both sanitizer builds (gcc in build-test, clang in build-clang), each fuzz target
-for a moment, the threads of the client in build-tsan, and then the Python suites. A suite that dies
+for a moment, the threads of the client in build-tsan, the simulation, and then the Python suites. A suite that dies
 counts as one failure.
 """
 
+import concurrent.futures
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -118,6 +120,35 @@ def run_threads(totals):
             print(output, flush=True)
 
 
+def run_simulation(totals):
+    """The engine, the delivery and a store in seeded worlds (X3): a test for each seed, half of them in each
+    sanitizer build, and one that both builds make the same world of a seed."""
+    def worlds(build, seeds):
+        return run([str(ROOT / build / "tests" / "sim" / "sim"), "--seeds", seeds])
+
+    def last_line(output):
+        return (output.strip().splitlines() or [""])[-1]
+
+    groups = (("build-test", "1..100"), ("build-clang", "101..200"))
+    with concurrent.futures.ThreadPoolExecutor(len(groups)) as pool:
+        results = list(pool.map(lambda group: worlds(*group), groups))
+        twins = [last_line(output) for _, output in
+                 pool.map(lambda group: worlds(group[0], "201..204"), groups)]
+    for (build, seeds), (code, output) in zip(groups, results):
+        counts = re.match(r"(\d+) passed, (\d+) failed", last_line(output))
+        passed, failed = map(int, counts.groups()) if counts else (0, 1)
+        totals.passed += passed
+        totals.failed += failed or code != 0
+        print(f"{'ok  ' if code == 0 else 'FAIL'} {build}/sim, seeds {seeds} ({passed + failed})", flush=True)
+        if code != 0:
+            print(output, flush=True)
+    is_same = twins[0] == twins[1] and "hash" in twins[0]
+    totals.add_one(is_same)
+    print(f"{'ok  ' if is_same else 'FAIL'} sim, the same world in both builds (1)", flush=True)
+    if not is_same:
+        print(*twins, sep="\n", flush=True)
+
+
 def main():
     totals = Totals()
     with tempfile.TemporaryDirectory() as name:
@@ -126,6 +157,7 @@ def main():
         run_c_suites(totals, "build-clang", folder)
         run_fuzz_smoke(totals, folder)
         run_threads(totals)
+        run_simulation(totals)
         for suite in ("cli", "house", "examples", "interop", "openapi", "integration"):
             report = folder / f"{suite}.xml"
             run_with_junit(totals, suite,

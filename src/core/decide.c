@@ -167,8 +167,10 @@ static bool ask_class(struct decision *decision)
         classify_with_hints(decision->policy, decision->facts->kind, decision->facts->vendor,
                             decision->outcome, decision->hints);
     verdict->class_ = decision->classification.class_;
-    note(decision, LULL_ASK_CLASS, decision->classification.rule,
-         lull_class_to_string(verdict->class_), -1);
+    if (decision->trace) {
+        note(decision, LULL_ASK_CLASS, decision->classification.rule,
+             lull_class_to_string(verdict->class_), -1);
+    }
     if (verdict->class_ == LULL_CLASS_SUCCESS) {
         verdict->kind = LULL_VERDICT_DELIVERED;
         verdict->reason = LULL_REASON_DELIVERED;
@@ -358,12 +360,10 @@ static bool retry(struct decision *decision)
     return true;
 }
 
-/* The questions, in their order. */
-static void ask_all(struct decision *decision)
+/* The questions that come after a failure. Not inlined, so that a success, which is what happens all
+ * day, touches as little code as it runs. */
+__attribute__((noinline)) static void ask_of_failure(struct decision *decision)
 {
-    if (ask_target(decision) || ask_pending(decision) || ask_class(decision)) {
-        return;
-    }
     ask_retry_after(decision);
     ask_scope(decision);
     ask_minimum(decision);
@@ -375,6 +375,14 @@ static void ask_all(struct decision *decision)
     }
     if (decision->verdict->kind != LULL_VERDICT_RETRY) {
         decision->verdict->side_effects &= ~(unsigned)LULL_DO_FRESH_JWT; /* for no next attempt */
+    }
+}
+
+/* The questions, in their order. */
+static void ask_all(struct decision *decision)
+{
+    if (!ask_target(decision) && !ask_pending(decision) && !ask_class(decision)) {
+        ask_of_failure(decision);
     }
 }
 

@@ -76,7 +76,7 @@ static void begin_facts(struct call *call)
 {
     const struct lull_request *request = &call->request;
     struct lull_facts *facts = &call->facts;
-    lull_facts_init(facts, call->policy, call->start_wall_ms);
+    lull_facts_init(facts, call->policy, 0);
     facts->kind = request->kind;
     facts->ttl_ms = request->ttl_ms;
     facts->vendor = call->origin.vendor;
@@ -134,7 +134,6 @@ int call_init(struct call *call, struct lull_multi *multi, struct lull_client *c
     }
     call->origin = multi_origin(multi, url_of(request));
     call->start_ms = lull_os_mono_ms();
-    call->start_wall_ms = lull_os_now_ms();
     begin_facts(call);
     return LULL_OK;
 }
@@ -153,8 +152,14 @@ void call_free(struct call *call)
     }
 }
 
-static int64_t wall_ms(const struct call *call, int64_t mono_ms)
+/* The wall clock is read for the first question to which it matters: of a success nobody asks. */
+static int64_t wall_ms(struct call *call, int64_t mono_ms)
 {
+    if (!call->has_wall) {
+        call->start_wall_ms = lull_os_now_ms() - (lull_os_mono_ms() - call->start_ms);
+        call->facts.first_accepted_ms = call->start_wall_ms;
+        call->has_wall = true;
+    }
     return call->start_wall_ms + (mono_ms - call->start_ms);
 }
 
@@ -253,6 +258,14 @@ static void judge(struct call *call, const struct lull_outcome *outcome, int64_t
                       &ret->verdict, call->request.hooks.after_decision ? &ret->trace : NULL);
 }
 
+/* In the instant in which a call begins neither its time nor its attempts can have run out, so that
+ * only a name under .invalid or an open circuit could keep it back. */
+static bool is_sure_to_go(const struct call *call, int64_t mono_ms)
+{
+    return call->facts.attempt == 1 && mono_ms == call->start_ms && !call->facts.is_circuit_open &&
+           call->facts.vendor != LULL_VENDOR_INVALID;
+}
+
 /* The questions before an attempt: is there time, is the circuit closed, can the target exist? */
 static bool ask_before(struct call *call, int64_t mono_ms, struct lull_breaker_permit *ret_permit)
 {
@@ -264,6 +277,9 @@ static bool ask_before(struct call *call, int64_t mono_ms, struct lull_breaker_p
                                              &call->random, ret_permit) > 0;
     if (is_first) {
         begin_trace(call);
+    }
+    if (is_sure_to_go(call, mono_ms)) {
+        return true;
     }
     judge(call, &outcome, mono_ms, &judgement);
     if (judgement.verdict.kind == LULL_VERDICT_SEND) {
@@ -485,8 +501,61 @@ static void lose_one(struct call *call, struct transfer *transfer,
     multi_stop(call->multi, transfer);
 }
 
+/* The response is the call's, and the transfer free for the next. */
+static void take_over(struct call *call, struct transfer *transfer, CURLcode code)
+{
+    call->last_code = code;
+    call->is_last_complete = transfer_is_body_complete(transfer, code);
+    struct response swapped = call->last;
+    call->last = transfer->response;
+    transfer->response = swapped;
+    call->transfers[transfer == call->transfers[1]] = NULL;
+    multi_stop(call->multi, transfer);
+}
+
+/* A 2xx that came whole, where neither the policy nor the name of the host could say otherwise:
+ * lull_decide has one verdict on it, whatever the facts. */
+static bool is_plain_success(const struct call *call, const struct transfer *transfer,
+                             CURLcode code)
+{
+    return code == CURLE_OK && response_is_success(&transfer->response) &&
+           transfer->response.is_head_complete && !transfer->is_sink_refused &&
+           call->policy->status_count == 0 && call->facts.vendor != LULL_VENDOR_INVALID &&
+           !call->request.hooks.after_decision;
+}
+
+/* That verdict. It is what nearly all requests come to, and the time of these is all that a caller
+ * notices of us. */
+static void succeed(struct call *call, struct transfer *transfer, int64_t mono_ms)
+{
+    static const struct lull_verdict delivered = {
+        .kind = LULL_VERDICT_DELIVERED,
+        .reason = LULL_REASON_DELIVERED,
+    };
+    struct lull_attempt *attempt = attempt_of(call, transfer);
+    bool was_streamed = transfer->is_streaming;
+    attempt->status = transfer->response.status;
+    attempt->duration_ms = mono_ms - transfer->started_ms;
+    attempt->detail = transfer->detail;
+    attempt->class_ = LULL_CLASS_SUCCESS;
+    attempt->effect = LULL_EFFECT_REFUSED;
+    attempt->reason = LULL_REASON_DELIVERED;
+    if (call->transfers[0] && call->transfers[1]) {
+        abandon_all_but(call, transfer, mono_ms);
+    }
+    client_report(call->client, call->origin.key, mono_ms, transfer->permit, LULL_CLASS_SUCCESS, 0,
+                  latency_us(transfer));
+    take_over(call, transfer, CURLE_OK);
+    end(call, &delivered, was_streamed, mono_ms);
+}
+
 void call_on_end(struct call *call, struct transfer *transfer, CURLcode code, int64_t mono_ms)
 {
+    if (is_plain_success(call, transfer, code)) {
+        succeed(call, transfer, mono_ms);
+        return;
+    }
+    transfer_ask_method(transfer);
     struct lull_outcome outcome = transfer_outcome(transfer, code);
     struct lull_attempt *attempt = attempt_of(call, transfer);
     const struct transfer *other = call->transfers[transfer == call->transfers[0]];
@@ -505,14 +574,8 @@ void call_on_end(struct call *call, struct transfer *transfer, CURLcode code, in
     struct judgement judgement;
     judge_with_restraint(call, transfer, &outcome, mono_ms, &judgement);
     record(attempt, &judgement.verdict, &outcome);
-    call->last_code = code;
-    call->is_last_complete = transfer_is_body_complete(transfer, code);
     bool was_streamed = transfer->is_streaming;
-    struct response swapped = call->last;
-    call->last = transfer->response;
-    transfer->response = swapped;
-    call->transfers[transfer == call->transfers[1]] = NULL;
-    multi_stop(call->multi, transfer);
+    take_over(call, transfer, code);
     if (judgement.verdict.kind == LULL_VERDICT_RETRY && call->is_stopping) {
         judgement.verdict.kind = LULL_VERDICT_GIVE_UP;
         judgement.verdict.reason = LULL_REASON_CANCELLED;

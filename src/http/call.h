@@ -48,6 +48,7 @@ struct call {
     bool is_sink_written;
     struct lull_result *result;
     int64_t start_ms;      /* monotonic */
+    bool has_wall;
     int64_t start_wall_ms; /* the wall clock then; all later times are counted from it, so that a
                               clock that is set does not move a deadline */
     int64_t hedge_at_ms;   /* LULL_NEVER: none to come */

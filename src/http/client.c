@@ -2,6 +2,7 @@
 #include "client.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ struct lull_client {
     pthread_mutex_t lock; /* for all that is not said to be fixed */
     struct lull_destination_table destinations;
     struct lull_random random;
+    _Atomic(struct lull_multi *) idle_first; /* without the lock */
     struct lull_multi *idle[IDLE_MAX];
     size_t idle_count;
     struct lull_client_config config;        /* fixed */
@@ -120,6 +122,7 @@ void lull_client_destroy(struct lull_client *client)
     if (!client) {
         return;
     }
+    lull_multi_destroy(atomic_load(&client->idle_first));
     for (size_t i = 0; i < client->idle_count; i++) {
         lull_multi_destroy(client->idle[i]);
     }
@@ -271,7 +274,10 @@ CURLSH *client_share(const struct lull_client *client)
 
 struct lull_multi *client_take_multi(struct lull_client *client)
 {
-    struct lull_multi *multi = NULL;
+    struct lull_multi *multi = atomic_exchange(&client->idle_first, NULL);
+    if (multi) {
+        return multi;
+    }
     pthread_mutex_lock(&client->lock);
     if (client->idle_count > 0) {
         multi = client->idle[--client->idle_count];
@@ -282,6 +288,10 @@ struct lull_multi *client_take_multi(struct lull_client *client)
 
 void client_give_multi(struct lull_client *client, struct lull_multi *multi)
 {
+    struct lull_multi *none = NULL;
+    if (atomic_compare_exchange_strong(&client->idle_first, &none, multi)) {
+        return;
+    }
     pthread_mutex_lock(&client->lock);
     if (client->idle_count < IDLE_MAX) {
         client->idle[client->idle_count++] = multi;

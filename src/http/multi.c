@@ -2,8 +2,8 @@
  * multi - the calls under way on one CURLM: their timers, their transfers, their end.
  *
  * Timers are a heap by due time, so a hundred thousand waiting calls cost one comparison a step.
- * Transfers are known by their place in a table, which curl keeps as CURLOPT_PRIVATE; a
- * message is ours if that place holds that very handle, so other transfers on the caller's CURLM
+ * Transfers are known by their place in a table, which curl keeps as CURLOPT_PRIVATE, unless they are
+ * few; a message is ours if that place holds that very handle, so other transfers on the caller's CURLM
  * may have any PRIVATE. Messages do not go by curl but by a transport, which is made for the first.
  *
  * SPDX-License-Identifier: MIT
@@ -281,8 +281,9 @@ static void on_call_due(struct timer *timer, int64_t mono_ms)
     finish_if_done(call->multi, call);
 }
 
-int lull_multi_add(struct lull_multi *multi, const struct lull_request *request,
-                   void (*on_done)(void *userdata, struct lull_result *result), void *userdata)
+static int add(struct lull_multi *multi, const struct lull_request *request,
+               void (*on_done)(void *userdata, struct lull_result *result), void *userdata,
+               struct call **ret_call)
 {
     struct call *call = multi->spare ? multi->spare : calloc(1, sizeof *call);
     multi->spare = NULL;
@@ -305,9 +306,20 @@ int lull_multi_add(struct lull_multi *multi, const struct lull_request *request,
     multi->calls = call;
     multi->count++;
     call->timer.on_due = on_call_due;
-    multi_reschedule(multi, call, 0); /* at once */
-    cancel_add(call);
+    *ret_call = call;
     return LULL_OK;
+}
+
+int lull_multi_add(struct lull_multi *multi, const struct lull_request *request,
+                   void (*on_done)(void *userdata, struct lull_result *result), void *userdata)
+{
+    struct call *call = NULL;
+    int error = add(multi, request, on_done, userdata, &call);
+    if (error == LULL_OK) {
+        multi_reschedule(multi, call, 0); /* at once */
+        cancel_add(call);
+    }
+    return error;
 }
 
 void multi_wake(struct lull_multi *multi)
@@ -324,6 +336,11 @@ void multi_wake(struct lull_multi *multi)
 static struct transfer *find_transfer(struct lull_multi *multi, CURL *easy)
 {
     char *place_plus_one = NULL;
+    for (size_t i = 0; i < TRANSFERS_FOUND_BY_HANDLE && i < multi->transfer_count; i++) {
+        if (multi->transfers[i]->easy == easy) {
+            return multi->transfers[i];
+        }
+    }
     (void)curl_easy_getinfo(easy, CURLINFO_PRIVATE, &place_plus_one);
     size_t index = (size_t)place_plus_one - 1;
     bool is_ours = index < multi->transfer_count && multi->transfers[index]->easy == easy;
@@ -333,8 +350,8 @@ static struct transfer *find_transfer(struct lull_multi *multi, CURL *easy)
 static void take_in_messages(struct lull_multi *multi, int64_t mono_ms)
 {
     CURLMsg *message = NULL;
-    int left = 0;
-    while ((message = curl_multi_info_read(multi->curl, &left))) {
+    int left = 1;
+    while (left > 0 && (message = curl_multi_info_read(multi->curl, &left))) {
         if (message->msg != CURLMSG_DONE) {
             continue;
         }
@@ -373,6 +390,38 @@ static void move_messages(struct lull_multi *multi, int64_t mono_ms)
     }
 }
 
+/* How long curl may wait. */
+static int64_t wait_ms(struct lull_multi *multi, int64_t due_ms, int64_t mono_ms)
+{
+    due_ms = instant_earlier(timers_due_ms(&multi->timers), due_ms);
+    if (due_ms == LULL_NEVER) {
+        return -1;
+    }
+    return due_ms > mono_ms ? due_ms - mono_ms : 0;
+}
+
+int multi_begin(struct lull_multi *multi, const struct lull_request *request,
+                void (*on_done)(void *userdata, struct lull_result *result), void *userdata,
+                int64_t *ret_wait_ms)
+{
+    struct call *call = NULL;
+    if (request->cancel || posting_is_for(request)) {
+        int error = lull_multi_add(multi, request, on_done, userdata);
+        if (error == LULL_OK) {
+            *ret_wait_ms = lull_multi_step(multi);
+        }
+        return error;
+    }
+    int error = add(multi, request, on_done, userdata, &call);
+    if (error == LULL_OK) {
+        int64_t mono_ms = call->start_ms;
+        call_on_timer(call, mono_ms);
+        finish_if_done(multi, call);
+        *ret_wait_ms = wait_ms(multi, LULL_NEVER, mono_ms);
+    }
+    return error;
+}
+
 int64_t lull_multi_step(struct lull_multi *multi)
 {
     int64_t mono_ms = lull_os_mono_ms();
@@ -387,10 +436,5 @@ int64_t lull_multi_step(struct lull_multi *multi)
         move_messages(multi, mono_ms);
         due_ms = transport_wake_at_ms(multi->transport);
     }
-    int64_t call_due_ms = timers_due_ms(&multi->timers);
-    due_ms = instant_earlier(call_due_ms, due_ms);
-    if (due_ms == LULL_NEVER) {
-        return -1;
-    }
-    return due_ms > mono_ms ? due_ms - mono_ms : 0;
+    return wait_ms(multi, due_ms, mono_ms);
 }

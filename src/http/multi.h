@@ -4,6 +4,12 @@
 
 #include "call.h"
 
+/* For a blocking call: lull_multi_add and the first lull_multi_step, without a detour by the timers
+ * where none is needed. */
+int multi_begin(struct lull_multi *multi, const struct lull_request *request,
+                void (*on_done)(void *userdata, struct lull_result *result), void *userdata,
+                int64_t *ret_wait_ms);
+
 /* A transfer that is prepared for this attempt and handed to curl. NULL: it could not be. */
 struct transfer *multi_start(struct lull_multi *multi, struct call *call, bool is_hedge,
                              size_t attempt, int64_t mono_ms);

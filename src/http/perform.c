@@ -41,15 +41,14 @@ int lull_http_perform(struct lull_client *client, const struct lull_request *req
     if (error != LULL_OK) {
         return error;
     }
-    error = lull_multi_add(multi, request, keep_result, &result);
-    while (error == LULL_OK) {
-        int64_t wait_ms = lull_multi_step(multi);
-        if (result) {
-            break;
-        }
+    int64_t wait_ms = 0;
+    error = multi_begin(multi, request, keep_result, &result, &wait_ms);
+    while (error == LULL_OK && !result) {
         if (!drive(multi, wait_ms)) {
             error = LULL_ERR_MEMORY; /* what else there is would be our own mistake */
+            break;
         }
+        wait_ms = lull_multi_step(multi);
     }
     if (error != LULL_OK) {
         lull_multi_destroy(multi); /* cancels, so that the result is there */

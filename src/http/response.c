@@ -11,6 +11,7 @@ void response_clear(struct response *response)
 {
     response->status = 0;
     response->is_head_complete = false;
+    response->is_in_lines = false;
     response->header_count = 0;
     response->text_length = 0;
     response->body_length = 0;
@@ -61,15 +62,10 @@ static unsigned read_status(const char *line, size_t length)
     return status >= 100 ? status : 0;
 }
 
-/* While the text can still move, a header holds no pointers; the end of the head sets them. */
-bool response_add(struct response *response, const char *name, size_t name_length,
-                  const char *value, size_t value_length)
+/* Room for one more header of that many bytes. While the text can still move, a header holds no
+ * pointers; the end of the head sets them. */
+static bool make_room(struct response *response, size_t length)
 {
-    size_t length = name_length + value_length;
-    if (response->header_count >= RESPONSE_HEADERS_MAX ||
-        response->text_length + length > RESPONSE_HEADER_BYTES_MAX) {
-        return true;
-    }
     if (response->header_count == response->headers_size) {
         size_t grown = response->headers_size > 0 ? response->headers_size * 2 : 16;
         struct lull_header *moved = realloc(response->headers, grown * sizeof *moved);
@@ -79,7 +75,18 @@ bool response_add(struct response *response, const char *name, size_t name_lengt
         response->headers = moved;
         response->headers_size = grown;
     }
-    if (!reserve(&response->text, &response->text_size, response->text_length + length, 1024)) {
+    return reserve(&response->text, &response->text_size, response->text_length + length, 1024);
+}
+
+bool response_add(struct response *response, const char *name, size_t name_length,
+                  const char *value, size_t value_length)
+{
+    size_t length = name_length + value_length;
+    if (response->header_count >= RESPONSE_HEADERS_MAX ||
+        response->text_length + length > RESPONSE_HEADER_BYTES_MAX) {
+        return true;
+    }
+    if (!make_room(response, length)) {
         return false;
     }
     memcpy(response->text + response->text_length, name, name_length);
@@ -90,30 +97,52 @@ bool response_add(struct response *response, const char *name, size_t name_lengt
     return true;
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* A line is kept as it came, and taken apart when the head is complete: most heads are small, and
+ * are read once. Lines that are no headers are let go of here. */
 static bool add_line(struct response *response, const char *line, size_t length)
 {
     const char *colon = memchr(line, ':', length);
-    if (!colon || colon == line || *line == ' ' || *line == '\t') {
+    if (!colon || colon == line || is_blank(*line) ||
+        response->header_count >= RESPONSE_HEADERS_MAX ||
+        response->text_length + length > RESPONSE_HEADER_BYTES_MAX) {
         return true;
     }
-    const char *value = colon + 1;
-    const char *end = line + length;
-    while (value < end && (*value == ' ' || *value == '\t')) {
-        value++;
+    if (!make_room(response, length)) {
+        return false;
     }
-    while (end > value && (end[-1] == ' ' || end[-1] == '\t')) {
-        end--;
-    }
-    return response_add(response, line, (size_t)(colon - line), value, (size_t)(end - value));
+    memcpy(response->text + response->text_length, line, length);
+    response->headers[response->header_count++] =
+        (struct lull_header){NULL, (size_t)(colon - line), NULL, length - (size_t)(colon - line)};
+    response->text_length += length;
+    return true;
 }
 
-/* Names and values stand in the text one behind the other. */
-static void point_into(struct lull_header *headers, size_t count, const char *text)
+/* Names and values stand in the text one behind the other; a value that came as a line still has
+ * its colon. */
+static void point_into(struct response *response)
 {
-    for (size_t i = 0; i < count; i++) {
-        headers[i].name = text;
-        headers[i].value = text + headers[i].name_length;
-        text += headers[i].name_length + headers[i].value_length;
+    const char *text = response->text;
+    for (size_t i = 0; i < response->header_count; i++) {
+        struct lull_header *header = &response->headers[i];
+        const char *value = text + header->name_length;
+        const char *end = value + header->value_length;
+        header->name = text;
+        text = end;
+        if (response->is_in_lines) {
+            do {
+                value++;
+            } while (value < end && is_blank(*value));
+            while (end > value && is_blank(end[-1])) {
+                end--;
+            }
+        }
+        header->value = value;
+        header->value_length = (size_t)(end - value);
     }
 }
 
@@ -123,16 +152,21 @@ struct lull_header *response_copy_headers(const struct response *response)
     struct lull_header *copy = size > 0 ? malloc(size + response->text_length) : NULL;
     if (copy) {
         char *text = (char *)copy + size;
-        memcpy(copy, response->headers, size);
         memcpy(text, response->text, response->text_length);
-        point_into(copy, response->header_count, text);
+        for (size_t i = 0; i < response->header_count; i++) {
+            const struct lull_header *header = &response->headers[i];
+            copy[i] = (struct lull_header){text + (header->name - response->text),
+                                           header->name_length,
+                                           text + (header->value - response->text),
+                                           header->value_length};
+        }
     }
     return copy;
 }
 
 void response_end_head(struct response *response)
 {
-    point_into(response->headers, response->header_count, response->text);
+    point_into(response);
     response->is_head_complete = true;
 }
 
@@ -155,6 +189,7 @@ bool response_line(struct response *response, const char *line, size_t length)
     }
     if (length >= 5 && memcmp(line, "HTTP/", 5) == 0) {
         response_clear(response);
+        response->is_in_lines = true;
         response->status = read_status(line, length);
         return true;
     }

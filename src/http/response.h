@@ -21,6 +21,7 @@
 struct response {
     unsigned status; /* 0: none; 1xx are not kept */
     bool is_head_complete;
+    bool is_in_lines; /* the text has the lines as they came */
     size_t header_count;
     struct lull_header *headers; /* point into text once the head is complete */
     size_t headers_size;
@@ -44,6 +45,11 @@ bool response_line(struct response *response, const char *line, size_t length);
 bool response_add(struct response *response, const char *name, size_t name_length,
                   const char *value, size_t value_length);
 void response_end_head(struct response *response); /* from now on the status stands */
+
+static inline bool response_is_success(const struct response *response)
+{
+    return response->status >= 200 && response->status <= 299;
+}
 
 /* Of one whose head is complete. Points into it. */
 struct lull_outcome response_outcome(const struct response *response);

@@ -58,21 +58,14 @@ static void sift(struct timers *timers, struct timer *timer, size_t index)
     put(timers, timer, index);
 }
 
-void timers_set(struct timers *timers, struct timer *timer, int64_t due_ms)
+void timers_put(struct timers *timers, struct timer *timer, int64_t due_ms)
 {
-    if (due_ms == LULL_NEVER) {
-        timers_clear(timers, timer);
-        return;
-    }
     timer->due_ms = due_ms;
     sift(timers, timer, timer->place > 0 ? timer->place - 1 : timers->count++);
 }
 
-void timers_clear(struct timers *timers, struct timer *timer)
+void timers_take_out(struct timers *timers, struct timer *timer)
 {
-    if (timer->place == 0) {
-        return;
-    }
     size_t index = timer->place - 1;
     struct timer *last = timers->heap[--timers->count];
     timer->place = 0;
@@ -81,12 +74,7 @@ void timers_clear(struct timers *timers, struct timer *timer)
     }
 }
 
-int64_t timers_due_ms(const struct timers *timers)
-{
-    return timers->count > 0 ? timers->heap[0]->due_ms : LULL_NEVER;
-}
-
-void timers_run(struct timers *timers, int64_t now_ms)
+void timers_run_due(struct timers *timers, int64_t now_ms)
 {
     while (timers->count > 0 && timers->heap[0]->due_ms <= now_ms) {
         struct timer *timer = timers->heap[0];

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lull/duration.h"
 #include "owner.h"
 
 struct timer {
@@ -34,14 +35,40 @@ bool timers_reserve(struct timers *timers);
 void timers_unreserve(struct timers *timers); /* the timer that had the room is gone */
 void timers_free(struct timers *timers);
 
+/* What the functions below do when there is something to do. */
+void timers_put(struct timers *timers, struct timer *timer, int64_t due_ms);
+void timers_take_out(struct timers *timers, struct timer *timer);
+void timers_run_due(struct timers *timers, int64_t now_ms);
+
+static inline void timers_clear(struct timers *timers, struct timer *timer)
+{
+    if (timer->place > 0) {
+        timers_take_out(timers, timer);
+    }
+}
+
 /* Sets it, or moves it. LULL_NEVER: clears it. */
-void timers_set(struct timers *timers, struct timer *timer, int64_t due_ms);
-void timers_clear(struct timers *timers, struct timer *timer);
+static inline void timers_set(struct timers *timers, struct timer *timer, int64_t due_ms)
+{
+    if (due_ms == LULL_NEVER) {
+        timers_clear(timers, timer);
+    } else {
+        timers_put(timers, timer, due_ms);
+    }
+}
 
 /* When the first is due; LULL_NEVER: none is set. */
-int64_t timers_due_ms(const struct timers *timers);
+static inline int64_t timers_due_ms(const struct timers *timers)
+{
+    return timers->count > 0 ? timers->heap[0]->due_ms : LULL_NEVER;
+}
 
 /* Clears each timer that is due, then calls it; those too that become due by such a call. */
-void timers_run(struct timers *timers, int64_t now_ms);
+static inline void timers_run(struct timers *timers, int64_t now_ms)
+{
+    if (timers_due_ms(timers) <= now_ms) {
+        timers_run_due(timers, now_ms);
+    }
+}
 
 #endif

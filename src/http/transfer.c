@@ -20,6 +20,18 @@
 
 /* ---- what libcurl tells us ---- */
 
+void transfer_ask_method(const struct transfer *transfer)
+{
+    struct call *call = transfer->call;
+    const char *method = NULL;
+    if (call->has_method || !transfer->guard.is_sent) {
+        return;
+    }
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_EFFECTIVE_METHOD, &method);
+    call->facts.method = method ? lull_method_from_string(method) : LULL_METHOD_OTHER;
+    call->has_method = true;
+}
+
 static size_t on_header(char *line, size_t size, size_t count, void *userdata)
 {
     struct transfer *transfer = userdata;
@@ -30,8 +42,13 @@ static size_t on_header(char *line, size_t size, size_t count, void *userdata)
     if (!response_line(response, line, length)) {
         return 0;
     }
-    bool is_new = response->is_head_complete && !was_complete;
-    return is_new && !call_on_head(transfer->call, transfer) ? 0 : length;
+    if (!response->is_head_complete || was_complete) {
+        return length;
+    }
+    if (!response_is_success(response)) {
+        transfer_ask_method(transfer); /* before a redirect could change it */
+    }
+    return call_on_head(transfer->call, transfer) ? length : 0;
 }
 
 static size_t response_max(const struct lull_request *request)
@@ -64,16 +81,9 @@ static int on_send(void *userdata, char *remote_ip, char *local_ip, int remote_p
     (void)remote_port;
     (void)local_port;
     struct transfer *transfer = userdata;
-    struct call *call = transfer->call;
     bool was_sent = transfer->guard.is_sent;
     if (!curl_guard_may_send(&transfer->guard, remote_ip)) {
         return CURL_PREREQFUNC_ABORT;
-    }
-    if (!call->has_method) { /* the first time, before any redirect could change it */
-        const char *method = NULL;
-        (void)curl_easy_getinfo(transfer->easy, CURLINFO_EFFECTIVE_METHOD, &method);
-        call->facts.method = method ? lull_method_from_string(method) : LULL_METHOD_OTHER;
-        call->has_method = true;
     }
     if (was_sent) { /* what it answered was a step on the way, not the answer */
         response_clear(&transfer->response);
@@ -412,8 +422,10 @@ bool transfer_prepare(struct transfer *transfer, struct call *call, bool is_hedg
     set(transfer, CURLOPT_PREREQFUNCTION, on_send);
     set(transfer, CURLOPT_PREREQDATA, transfer);
     set(transfer, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-    /* A place in a table, never followed. NOLINTNEXTLINE(performance-no-int-to-ptr) */
-    set(transfer, CURLOPT_PRIVATE, (void *)(transfer->index + 1));
+    if (transfer->index >= TRANSFERS_FOUND_BY_HANDLE) {
+        /* A place in a table, never followed. NOLINTNEXTLINE(performance-no-int-to-ptr) */
+        set(transfer, CURLOPT_PRIVATE, (void *)(transfer->index + 1));
+    }
     return set_headers(transfer, call);
 }
 
@@ -426,7 +438,9 @@ void transfer_release(struct transfer *transfer)
         set(transfer, CURLOPT_WRITEFUNCTION, NULL);
         set(transfer, CURLOPT_WRITEDATA, stdout); /* as curl has it, NULL would not do */
         set(transfer, CURLOPT_PREREQFUNCTION, NULL);
-        set(transfer, CURLOPT_PRIVATE, NULL);
+        if (transfer->index >= TRANSFERS_FOUND_BY_HANDLE) {
+            set(transfer, CURLOPT_PRIVATE, NULL);
+        }
         if (transfer->call->request.body.kind >= LULL_BODY_FILE) {
             set(transfer, CURLOPT_READFUNCTION, NULL);
             set(transfer, CURLOPT_READDATA, NULL);
@@ -492,7 +506,7 @@ static bool is_read_method(enum lull_method method)
 static bool does_status_stand(const struct transfer *transfer, CURLcode code)
 {
     const struct call *call = transfer->call;
-    bool is_success = transfer->response.status >= 200 && transfer->response.status <= 299;
+    bool is_success = response_is_success(&transfer->response);
     const struct lull_sink *sink = &call->request.sink;
     bool is_lost_to_caller =
         call->is_sink_written && !(sink->can_restart && sink->can_restart(sink->userdata));

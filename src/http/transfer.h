@@ -18,6 +18,10 @@
 
 struct call;
 
+/* The first ones of a multi are known by their handle: all that a blocking call can have out. The
+ * others by their place in the multi's table, which curl keeps as CURLOPT_PRIVATE. */
+#define TRANSFERS_FOUND_BY_HANDLE 2
+
 struct transfer {
     struct call *call;       /* NULL: free for the next */
     CURL *pooled;            /* our own handle, kept from one request to the next */
@@ -45,6 +49,10 @@ struct transfer {
 
 /* Makes it ready for one attempt. False: no memory. Undo with transfer_release. */
 bool transfer_prepare(struct transfer *transfer, struct call *call, bool is_hedge, bool is_message);
+
+/* The method of a handle of the caller's, once the request is written. To be asked before its verdict,
+ * unless that is a success: most never need it. */
+void transfer_ask_method(const struct transfer *transfer);
 
 /* The transport has given the message back. Returns what libcurl would have said. */
 CURLcode transfer_take_message(struct transfer *transfer);

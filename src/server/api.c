@@ -2,22 +2,18 @@
 #include "api.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "api_request.h"
+#include "api_thread.h"
 #include "lull/error.h"
 #include "lull/os.h"
 
 /* Of one connection: its head, and what is read of a body at once. A head that does not fit is
  * answered 431. */
 #define CONNECTION_MEMORY ((size_t)32 << 10)
-
-/* At the end: for requests that have come, or are about to, on connections that are there. */
-#define LAST_ANSWERS_MS 300
-#define LOOK_EVERY_MS 5
 
 /* ---- a thread's own ---- */
 
@@ -88,24 +84,56 @@ static void say_nothing(void *userdata, const char *format, va_list arguments)
 
 /* ---- life ---- */
 
-static struct MHD_Daemon *start(struct api *api)
+/* One that has no thread yet; the socket is its own, and closed if this fails. */
+static struct MHD_Daemon *new_daemon(struct api *api, int listen_fd, unsigned connections)
 {
-    const struct config *config = api->config.config;
     struct MHD_OptionItem options[] = {
         {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)say_nothing, NULL},
-        {MHD_OPTION_LISTEN_SOCKET, api->config.listen_fd, NULL},
-        {MHD_OPTION_CONNECTION_LIMIT, config->limits.connections, NULL},
-        {MHD_OPTION_CONNECTION_TIMEOUT, config->limits.client_timeout_s, NULL},
+        {MHD_OPTION_LISTEN_SOCKET, listen_fd, NULL},
+        {MHD_OPTION_CONNECTION_LIMIT, connections, NULL},
+        {MHD_OPTION_CONNECTION_TIMEOUT, api->config.config->limits.client_timeout_s, NULL},
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)CONNECTION_MEMORY, NULL},
         {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_completed, api},
         {MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)unescape, NULL},
-        /* A pool of one is not a pool. */
-        {config->limits.api_threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END,
-         config->limits.api_threads, NULL},
         {MHD_OPTION_END, 0, NULL},
     };
-    return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
-                            on_request, api, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+    struct MHD_Daemon *daemon =
+        MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, api,
+                         MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+    if (!daemon) {
+        (void)close(listen_fd);
+    }
+    return daemon;
+}
+
+static void end_threads(struct api *api)
+{
+    for (size_t i = 0; i < api->thread_count; i++) {
+        api_thread_end(api->threads[i]);
+    }
+    for (size_t i = 0; i < api->thread_count; i++) {
+        api_thread_join(api->threads[i]); /* and with it its intake goes */
+    }
+    free(api->threads);
+}
+
+/* Each listens on the same socket, and takes its share of the connections. */
+static bool start_threads(struct api *api)
+{
+    unsigned count = api->config.config->limits.api_threads;
+    unsigned connections = (api->config.config->limits.connections + count - 1) / count;
+    api->threads = calloc(count, sizeof(struct api_thread *));
+    while (api->threads && api->thread_count < count) {
+        int fd = fcntl(api->config.listen_fd, F_DUPFD_CLOEXEC, 0);
+        struct MHD_Daemon *daemon = fd < 0 ? NULL : new_daemon(api, fd, connections);
+        struct api_thread *thread = daemon ? api_thread_start(daemon) : NULL;
+        if (!thread) {
+            end_threads(api);
+            return false;
+        }
+        api->threads[api->thread_count++] = thread;
+    }
+    return api->threads;
 }
 
 static bool set_nonblocking(int fd)
@@ -121,7 +149,6 @@ int api_new(struct api **ret_api, const struct api_config *config)
         goto no_api;
     }
     api->config = *config;
-    api->quiet_fd = -1;
     api->request_seed = lull_os_seed();
     if (pthread_key_create(&api->intake, free_intake)) {
         goto no_key;
@@ -129,14 +156,14 @@ int api_new(struct api **ret_api, const struct api_config *config)
     if (!waiting_init(&api->waiting, config->server, config->submit)) {
         goto no_waiting;
     }
-    api->daemon = set_nonblocking(config->listen_fd) ? start(api) : NULL;
-    if (!api->daemon) {
-        goto no_daemon;
+    if (!set_nonblocking(config->listen_fd) || !start_threads(api)) {
+        goto no_threads;
     }
+    (void)close(config->listen_fd); /* each thread has it */
     *ret_api = api;
     return LULL_OK;
 
-no_daemon:
+no_threads:
     waiting_clean_up(&api->waiting);
 no_waiting:
     (void)pthread_key_delete(api->intake);
@@ -152,22 +179,8 @@ no_api:
 void api_stop_listening(struct api *api)
 {
     atomic_store(&api->is_closing, true);
-    api->quiet_fd = MHD_quiesce_daemon(api->daemon);
-}
-
-static bool has_connections(struct api *api)
-{
-    const union MHD_DaemonInfo *info =
-        MHD_get_daemon_info(api->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
-    return info && info->num_connections > 0;
-}
-
-/* Each answer closes its connection by now; those that are idle are not waited for any longer. */
-static void give_last_answers(struct api *api)
-{
-    int64_t end_ms = lull_os_mono_ms() + LAST_ANSWERS_MS;
-    while (has_connections(api) && lull_os_mono_ms() < end_ms) {
-        (void)poll(NULL, 0, LOOK_EVERY_MS);
+    for (size_t i = 0; i < api->thread_count; i++) {
+        api_thread_stop_listening(api->threads[i]);
     }
 }
 
@@ -178,11 +191,7 @@ void api_destroy(struct api *api)
     }
     atomic_store(&api->is_closing, true);
     waiting_close(&api->waiting);
-    give_last_answers(api);
-    MHD_stop_daemon(api->daemon); /* its threads end, and with them their intakes */
-    if (api->quiet_fd >= 0) {     /* until then they may still take it out of their epoll sets */
-        (void)close(api->quiet_fd);
-    }
+    end_threads(api);
     waiting_clean_up(&api->waiting);
     (void)pthread_key_delete(api->intake);
     free(api);

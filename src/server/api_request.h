@@ -100,13 +100,13 @@ void request_free(struct request *request); /* at once, or when its jobs are don
 
 struct api {
     struct api_config config;
-    struct MHD_Daemon *daemon;
+    struct api_thread **threads;
+    size_t thread_count;
     struct waiting waiting;
     pthread_key_t intake; /* of each thread */
     uint64_t request_seed;
     _Atomic uint64_t request_count;
     atomic_bool is_closing; /* no connection is kept any more */
-    int quiet_fd;           /* the listening socket, when nobody accepts on it any more; else -1 */
 };
 
 /* This thread's. NULL: no memory. */

@@ -108,6 +108,7 @@ static void look_at(void *userdata, const struct store_service *seen)
         look->error = look->error != LULL_OK ? look->error : LULL_ERR_MEMORY;
         return;
     }
+    bool is_changed = service->gate.paused_until_ms != seen->gate.paused_until_ms;
     service->gate = seen->gate;
     if (service->is_wanted && !service->is_by_operator &&
         service->wanted.paused_until_ms < seen->gate.paused_until_ms) {
@@ -128,7 +129,8 @@ static void look_at(void *userdata, const struct store_service *seen)
     } else {
         engine_on_count(delivery->engine, seen->number, seen->waiting, seen->next_due_ms);
     }
-    if (service->gate.paused_until_ms > look->now_ms) {
+    /* Also where another node has ended a pause. */
+    if (is_changed || service->gate.paused_until_ms > look->now_ms) {
         engine_on_gate(delivery->engine, seen->number, service->gate.paused_until_ms);
     }
 }

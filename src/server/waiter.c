@@ -33,8 +33,10 @@ void waiting_clean_up(struct waiting *waiting)
 
 void waiter_init(struct waiter *waiter, struct waiting *waiting, struct MHD_Connection *connection)
 {
-    *waiter =
-        (struct waiter){.waiting = waiting, .connection = connection, .done_end = &waiter->done};
+    *waiter = (struct waiter){.waiting = waiting,
+                              .connection = connection,
+                              .thread = api_thread_current(),
+                              .done_end = &waiter->done};
 }
 
 bool waiter_submit(struct waiter *waiter, struct job *job)
@@ -65,6 +67,7 @@ void waiter_done(struct waiter *waiter, struct job *job)
     if (waiter->is_suspended && waiter->under_way <= waiter->wake_at) {
         waiter->is_suspended = false;
         MHD_resume_connection(waiter->connection);
+        api_thread_wake(waiter->thread);
     }
     if (waiter->under_way == 0) {
         then = waiter->abandoned;

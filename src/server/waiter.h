@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api_thread.h"
 #include "job.h"
 
 /* What all waiters of an api share. */
@@ -35,7 +36,8 @@ struct waiting {
 struct waiter {
     struct waiting *waiting;
     struct MHD_Connection *connection;
-    struct job *done; /* and not taken yet, the oldest first */
+    struct api_thread *thread; /* which has the connection */
+    struct job *done;          /* and not taken yet, the oldest first */
     struct job **done_end;
     uint32_t under_way;
     uint32_t wake_at; /* while is_suspended: so many under way, and it goes on */
@@ -49,6 +51,7 @@ bool waiting_init(struct waiting *waiting, void *server,
 void waiting_close(struct waiting *waiting);
 void waiting_clean_up(struct waiting *waiting);
 
+/* In the thread that has the connection. */
 void waiter_init(struct waiter *waiter, struct waiting *waiting, struct MHD_Connection *connection);
 
 /* False: the api is being closed, and the job is the caller's still. Else its done must call

@@ -39,7 +39,7 @@ MAY_INCLUDE = {
     "src/store": PURE | {f"lull/{name}" for name in HEADERS_OF["liblull"]
                          if name not in ("os.h", "lull.h")} | {
         "assert.h", "errno.h", "fcntl.h", "pthread.h", "sqlite3.h", "stdio.h", "stdlib.h",
-        "sys/file.h", "sys/stat.h", "unistd.h"},
+        "sys/file.h", "sys/stat.h", "sys/statvfs.h", "unistd.h"},
     # Pure, but for the memory that it takes at its start.
     "src/engine": PURE | {f"lull/{name}" for name in HEADERS_OF["liblull"]
                           if name not in ("os.h", "lull.h")} | {"assert.h", "saturate.h", "stdlib.h"},

@@ -2,7 +2,9 @@
  * load. Under the thread sanitizer too. SPDX-License-Identifier: MIT */
 #include "api_world.h"
 
+#include <dirent.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -175,6 +177,62 @@ static void test_many_connections_at_once(void **state)
     reply_free(&reply);
 }
 
+/* All threads but this one run only when this one waits. */
+static void let_the_others_wait(void)
+{
+    struct sched_param none = {0};
+    DIR *tasks = opendir("/proc/self/task");
+    assert_non_null(tasks);
+    for (struct dirent *task = readdir(tasks); task; task = readdir(tasks)) {
+        pid_t id = (pid_t)strtol(task->d_name, NULL, 10);
+        assert_true(id == 0 || id == getpid() || sched_setscheduler(id, SCHED_IDLE, &none) == 0);
+    }
+    (void)closedir(tasks);
+}
+
+/* libmicrohttpd asks the kernel for 128 events at once; its own loop, told of exactly as many,
+ * would wait again with all of them unanswered. */
+static void test_no_number_of_connections_is_left_waiting(void **state)
+{
+    enum { AT_ONCE = 128 };
+    int fds[AT_ONCE + 1];
+    struct api_world world;
+    cpu_set_t all;
+    cpu_set_t one;
+    (void)state;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    for (size_t i = 0; CPU_COUNT(&one) == 0; i++) {
+        if (CPU_ISSET(i, &all)) {
+            CPU_SET(i, &one);
+        }
+    }
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    api_world_init(&world);
+    world.config.limits.api_threads = 1;
+    world.config.limits.client_timeout_s = 5; /* it would cut them off, unanswered */
+    api_world_start(&world);
+    for (size_t i = 0; i <= AT_ONCE; i++) {
+        fds[i] = talk_connect(&world);
+    }
+    let_the_others_wait();
+    for (size_t count = AT_ONCE - 1; count <= AT_ONCE + 1; count++) {
+        for (size_t i = 0; i < count; i++) {
+            talk_say(fds[i], "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+        }
+        for (size_t i = 0; i < count; i++) {
+            struct reply reply = talk_read(fds[i], false);
+            assert_int_equal(reply.status, 200);
+            reply_free(&reply);
+        }
+    }
+    for (size_t i = 0; i <= AT_ONCE; i++) {
+        (void)close(fds[i]);
+    }
+    api_world_stop(&world);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+}
+
 /* The end, while clients ask on: every job is done, no connection hangs. */
 static void test_the_end_under_load(void **state)
 {
@@ -274,6 +332,7 @@ int main(void)
         TEST(test_a_client_leaves_while_it_waits),
         TEST(test_a_client_leaves_in_the_middle_of_a_batch),
         TEST(test_many_connections_at_once),
+        cmocka_unit_test(test_no_number_of_connections_is_left_waiting),
         cmocka_unit_test(test_the_end_under_load),
         cmocka_unit_test(test_the_end_with_suspended_connections),
         TEST(test_connections_end_when_it_drains),

@@ -9,9 +9,8 @@
 
 #define WAIT_MAX_S 1800
 
-__attribute__((format(printf, 3, 4))) static void add_header(struct answer *answer,
-                                                             const char *name, const char *format,
-                                                             ...)
+__attribute__((format(printf, 3, 4))) static void
+add_header(struct answer *answer, const char *name, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -185,11 +184,11 @@ static void be_transport(struct answer *answer, const struct plan *plan, bool is
     }
 }
 
-/* Out of a hundred: success, 429, other statuses worth a retry, fatal ones; the rest is transport. */
+/* Out of a hundred: success, 429, other statuses worth a retry, fatal ones; the rest is transport.
+ */
 static const uint32_t moods[MOODS][4] = {
-    [MOOD_GOOD] = {98, 0, 1, 0},       [MOOD_FLAKY] = {50, 10, 20, 5},
-    [MOOD_THROTTLING] = {40, 55, 3, 0}, [MOOD_DOWN] = {2, 3, 65, 0},
-    [MOOD_LOSSY] = {35, 0, 5, 0},      [MOOD_STRICT] = {50, 5, 5, 35},
+    [MOOD_GOOD] = {98, 0, 1, 0}, [MOOD_FLAKY] = {50, 10, 20, 5}, [MOOD_THROTTLING] = {40, 55, 3, 0},
+    [MOOD_DOWN] = {2, 3, 65, 0}, [MOOD_LOSSY] = {35, 0, 5, 0},   [MOOD_STRICT] = {50, 5, 5, 35},
 };
 
 void answer_draw(struct answer *answer, const struct plan *plan, enum mood mood, bool is_push,
@@ -223,9 +222,8 @@ void answer_well(struct answer *answer, struct lull_random *random)
 const struct lull_outcome *answer_outcome(struct answer *answer)
 {
     for (uint32_t i = 0; i < answer->header_count; i++) {
-        answer->headers[i] =
-            (struct lull_header){answer->names[i], strlen(answer->names[i]), answer->texts[i],
-                                 strlen(answer->texts[i])};
+        answer->headers[i] = (struct lull_header){answer->names[i], strlen(answer->names[i]),
+                                                  answer->texts[i], strlen(answer->texts[i])};
     }
     answer->outcome.headers = answer->headers;
     answer->outcome.header_count = answer->header_count;

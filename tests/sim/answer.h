@@ -1,6 +1,6 @@
 /*
- * answer - what the network and a service make of one request: the outcome that the sender sees, and
- * what is true.
+ * answer - what the network and a service make of one request: the outcome that the sender sees,
+ * and what is true.
  *
  * What a Retry-After means is known here from how it was made, not by reading it again.
  */
@@ -32,11 +32,11 @@ enum asking {
 };
 
 enum answer_class { /* what is right to do, by C2 to C8 */
-    ANSWER_SUCCESS,
-    ANSWER_THROTTLED,    /* 429 */
-    ANSWER_AUTH_SUSPECT, /* 429 in disguise */
-    ANSWER_RETRYABLE,
-    ANSWER_FATAL, /* with fatal_reason */
+                    ANSWER_SUCCESS,
+                    ANSWER_THROTTLED,    /* 429 */
+                    ANSWER_AUTH_SUSPECT, /* 429 in disguise */
+                    ANSWER_RETRYABLE,
+                    ANSWER_FATAL, /* with fatal_reason */
 };
 
 #define ANSWER_HEADERS 4

@@ -1,4 +1,4 @@
-/* model - the records, clients' answers, crashes, comparing, the end: see the header.
+/* model - the records, crashes, comparing, the end: see the header.
  * SPDX-License-Identifier: MIT */
 #include "model.h"
 
@@ -115,105 +115,6 @@ bool model_is_expired(const struct letter *letter, uint32_t attempts, int64_t no
     return model_remaining_ms(letter, now_ms) == 0;
 }
 
-/* ---- what clients are told ---- */
-
-void model_on_put(struct model *model, const struct letter *letter, const struct store_put *put,
-                  int error)
-{
-    if (error != LULL_OK) {
-        for (size_t i = 0; i < model->live_count; i++) {
-            must(model->trace, model->records[model->live[i]].letter != letter->number, "Q1",
-                 "letter %" PRIu32 " was refused, and is in the store", letter->number);
-        }
-        return;
-    }
-    const struct record *record = model_find(model, put->ret_id);
-    if (put->ret_result == STORE_PUT_CONFLICT) {
-        must(model->trace, letter->has_key, "Q6", "a conflict without a key");
-        return;
-    }
-    if (!record) {
-        trace_fail(model->trace, "Q1", "id %" PRIu64 " was given for what is not in the store",
-                   put->ret_id);
-        return;
-    }
-    const struct letter *kept = model_letter(model, record);
-    if (put->ret_result == STORE_PUT_WAITING || put->ret_result == STORE_PUT_LEASED) {
-        must(model->trace, kept == letter, "Q1", "letter %" PRIu32 " was answered for another",
-             letter->number);
-    } else {
-        must(model->trace,
-             letter->has_key && kept->has_key && kept->key == letter->key &&
-                 kept->request == letter->request,
-             "Q6", "letter %" PRIu32 " was taken for a repeat of another", letter->number);
-    }
-}
-
-void model_on_cancel(struct model *model, uint32_t node, uint64_t id, enum delivery_cancelled how)
-{
-    const struct record *record = model_find(model, id);
-    if (!record) {
-        must(model->trace, how == DELIVERY_CANCEL_UNKNOWN, "Q3", "an id that never was: %d",
-             (int)how);
-        return;
-    }
-    struct flight *flight = NULL;
-    for (size_t i = 0; i < model->flight_count; i++) {
-        if (model->flights[i].id == id && model->flights[i].node == node) {
-            flight = &model->flights[i];
-            flight->is_cancelling = flight->is_cancelling || how == DELIVERY_CANCELLING;
-        }
-    }
-    switch (how) {
-    case DELIVERY_CANCELLED:
-        must(model->trace, record->fate == FATE_DEAD && record->reason == LULL_REASON_CANCELLED,
-             "Q3", "%" PRIu64 " was said to be cancelled, and is not", id);
-        break;
-    case DELIVERY_CANCELLING:
-        must(model->trace, flight, "Q3", "%" PRIu64 " is said to be in flight, and is not", id);
-        break;
-    case DELIVERY_CANCEL_LATE:
-        must(model->trace, record->fate != FATE_WAITING && !flight, "Q3",
-             "%" PRIu64 " could have been cancelled", id);
-        break;
-    case DELIVERY_CANCEL_UNKNOWN:
-    default:
-        trace_fail(model->trace, "Q3", "%" PRIu64 " was said never to have been", id);
-        break;
-    }
-}
-
-/* G6: by what waits, as closely as a node can know it. */
-void model_on_admission(struct model *model, uint32_t node, struct engine_admission admission,
-                        size_t underway)
-{
-    size_t waiting = 0;
-    for (size_t i = 0; i < model->live_count; i++) {
-        waiting += model->records[model->live[i]].fate == FATE_WAITING;
-    }
-    size_t most = model->live_count + underway;
-    bool is_draining = model->is_draining[node];
-    switch (admission.kind) {
-    case ENGINE_ADMITTED:
-        must(model->trace, !is_draining, "G6", "admitted while draining");
-        must(model->trace, waiting < model->plan->waiting_soft_max || model->plan->node_count > 1,
-             "G6", "admitted while %zu wait", waiting);
-        break;
-    case ENGINE_THROTTLED:
-        must(model->trace, most >= model->plan->waiting_soft_max || model->plan->node_count > 1,
-             "G6", "throttled while %zu are there", most);
-        break;
-    case ENGINE_REFUSED:
-    default:
-        must(model->trace,
-             is_draining || most >= model->plan->waiting_hard_max || model->plan->node_count > 1,
-             "G6", "refused while %zu are there", most);
-        break;
-    }
-    must(model->trace, admission.kind == ENGINE_ADMITTED || admission.retry_after_s >= 1, "G6",
-         "no Retry-After");
-}
-
 /* ---- processes ---- */
 
 void model_on_crash(struct model *model, uint32_t node)
@@ -244,6 +145,8 @@ void model_on_drain(struct model *model, uint32_t node)
 void model_on_reclaim(struct model *model, int64_t now_ms, bool is_all, uint64_t count)
 {
     uint64_t expected = 0;
+    must(model->trace, !is_all || model->plan->node_count == 1, "Q2",
+         "the leases of another node are taken away");
     for (size_t i = 0; i < model->live_count; i++) {
         struct record *record = &model->records[model->live[i]];
         if (record->fate != FATE_LEASED || (!is_all && record->lease_until_ms > now_ms)) {
@@ -294,18 +197,16 @@ static void compare_kept(struct model *model, struct record *record, const struc
              kept->kind == letter->kind,
          "Q4", "%" PRIu64 " is not what was accepted", record->id);
     if (record->fate == FATE_LEASED) {
-        must(trace,
-             kept->lease == record->lease && kept->lease_until_ms == record->lease_until_ms, "Q2",
-             "%" PRIu64 " has another's lease", record->id);
+        must(trace, kept->lease == record->lease && kept->lease_until_ms == record->lease_until_ms,
+             "Q2", "%" PRIu64 " has another's lease", record->id);
     } else if (record->fate == FATE_DEAD) {
         must(trace, kept->reason == record->reason && kept->status == record->status, "D1",
              "%" PRIu64 " died of %s", record->id,
              lull_reason_to_string((enum lull_reason)kept->reason));
     } else if (record->lost > 0 && kept->due_ms != record->due_ms) {
         /* after a lost lease it is due at once: not later than that, and not before its hold */
-        must(trace,
-             kept->due_ms <= record->due_ms && kept->due_ms >= record->held_ms,
-             "Q2", "%" PRIu64 " is due at %" PRId64 ", not %" PRId64, record->id, kept->due_ms,
+        must(trace, kept->due_ms <= record->due_ms && kept->due_ms >= record->held_ms, "Q2",
+             "%" PRIu64 " is due at %" PRId64 ", not %" PRId64, record->id, kept->due_ms,
              record->due_ms);
         record->due_ms = kept->due_ms;
     } else if (kept->due_ms == model->swept_hold_ms[letter->target]) {
@@ -327,11 +228,11 @@ void model_compare(struct model *model, struct record *record)
     if (store_find(model->store, record->id, &kept) != LULL_OK) {
         trace_fail(model->trace, "Q1", "the store does not answer");
     } else if (!kept && is_there) {
-        trace_fail(model->trace, "Q1", "%" PRIu64 " is gone from the store, and was %s",
-                   record->id, fate_words[record->fate]);
+        trace_fail(model->trace, "Q1", "%" PRIu64 " is gone from the store, and was %s", record->id,
+                   fate_words[record->fate]);
     } else if (kept && !is_there) {
-        trace_fail(model->trace, "Q3", "%" PRIu64 " was %s, and is still in the store",
-                   record->id, fate_words[record->fate]);
+        trace_fail(model->trace, "Q3", "%" PRIu64 " was %s, and is still in the store", record->id,
+                   fate_words[record->fate]);
     } else if (kept) {
         compare_kept(model, record, kept);
     }
@@ -356,8 +257,10 @@ static void compare_stats(struct model *model)
     must(model->trace,
          stats.waiting == counts[FATE_WAITING] && stats.leased == counts[FATE_LEASED] &&
              stats.dead == counts[FATE_DEAD],
-         "Q3", "the store counts %" PRIu64 " %" PRIu64 " %" PRIu64 ", not %" PRIu64 " %" PRIu64
-         " %" PRIu64, stats.waiting, stats.leased, stats.dead, counts[0], counts[1], counts[2]);
+         "Q3",
+         "the store counts %" PRIu64 " %" PRIu64 " %" PRIu64 ", not %" PRIu64 " %" PRIu64
+         " %" PRIu64,
+         stats.waiting, stats.leased, stats.dead, counts[0], counts[1], counts[2]);
     must(model->trace, stats.oldest_due_ms == oldest_ms, "Q10",
          "the oldest is due at %" PRId64 ", not %" PRId64, stats.oldest_due_ms, oldest_ms);
 }

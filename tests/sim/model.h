@@ -2,12 +2,13 @@
  * model - what must be true of a queue, worked out from the requirements alone.
  *
  * It is told of everything that passes between the parts of a world: what clients asked and were
- * answered, each batch that the store took, each request that went out and what came back, and which
- * processes died. From that it knows where every message has to be, and for each thing that happens
- * whether it was allowed. It shares no code with engine and store, and asks them nothing but where a
- * message is, to compare.
+ * answered, each batch that the store took, each request that went out and what came back, and
+ * which processes died. From that it knows where every message has to be, and for each thing that
+ * happens whether it was allowed. It shares no code with engine and store, and asks them nothing
+ * but where a message is, to compare.
  *
- *   model.c          the records; crashes, clients' answers, comparing with the store, the end
+ *   model.c          the records; crashes, comparing with the store, the end
+ *   model_client.c   what clients may be told (Q1, Q3, Q6, G6)
  *   model_batch.c    what a commit may do (Q1, Q3, Q6, Q7, P3, P5)
  *   model_lease.c    whom a lease may take: due, held, paused, rate, in flight, order (Q2, Q5)
  *   model_verdict.c  what may follow from an outcome (A, B, C, D1, T2)
@@ -73,9 +74,11 @@ struct record {
     uint32_t node;
     uint8_t reason;
     uint16_t status;
-    uint32_t processed; /* how often the target acted on it: */
-    uint32_t unexcused; /* so often without an excuse for doing it again (C12) */
-    uint64_t checked;   /* the batch in which it was compared with the store */
+    uint32_t processed;       /* how often the target acted on it: */
+    uint32_t unexcused;       /* so often without an excuse for doing it again (C12) */
+    int64_t could_go_mono_ms; /* since when it could be sent; 0: it could not */
+    uint64_t back;            /* the batch in which it came to wait again */
+    uint64_t checked;         /* the batch in which it was compared with the store */
 };
 
 /* A leased message in the hands of one process. */
@@ -102,7 +105,7 @@ struct model_service {
     int64_t tokens_micro;    /* of its rate */
     int64_t tokens_at_ms;
     uint32_t passed_over[MESSAGE_URGENCIES]; /* leases since one of these was due and not taken */
-    uint32_t out_of_turn; /* leases in a row while a more urgent one was due */
+    int32_t credit[MESSAGE_URGENCIES];       /* fifteenths of a lease before a more urgent one */
 };
 
 struct model_key {

@@ -36,8 +36,8 @@ static void apply_settle(struct model *model, struct record *record,
         return;
     case STORE_RETRY:
         model->totals.retries++;
-        record->due_ms =
-            later_of(message->due_ms, model_held_until_ms(model, record, now_ms));
+        record->back = model->batch;
+        record->due_ms = later_of(message->due_ms, model_held_until_ms(model, record, now_ms));
         model_set_fate(model, record, FATE_WAITING);
         break;
     case STORE_DIE:
@@ -72,8 +72,7 @@ static void require_waits(struct model *model, struct record *record, const stru
         return; /* its lease was lost, and with it what this answer says of the message alone */
     }
     if (flight->asked_ms > 0) {
-        record->not_before_ms =
-            later_of(record->not_before_ms, flight->told_ms + flight->asked_ms);
+        record->not_before_ms = later_of(record->not_before_ms, flight->told_ms + flight->asked_ms);
     }
     record->is_fresh_token_due = flight->answer.class_ == ANSWER_AUTH_SUSPECT;
 }
@@ -89,8 +88,8 @@ static void on_settle(struct model *model, uint32_t node, const struct store_set
         return;
     }
     bool is_ours = record->fate == FATE_LEASED && record->lease == settle->message->lease;
-    must(model->trace, settle->ret_is_stale == !is_ours, "Q2", "%" PRIu64 " is%s stale",
-         record->id, settle->ret_is_stale ? "" : " not");
+    must(model->trace, settle->ret_is_stale == !is_ours, "Q2", "%" PRIu64 " is%s stale", record->id,
+         settle->ret_is_stale ? "" : " not");
     trace_event(model->trace, "node %" PRIu32 " settle %" PRIu64 " kind %d %s%s", node, record->id,
                 (int)settle->kind,
                 settle->kind == STORE_DIE
@@ -146,8 +145,9 @@ static void on_gate(struct model *model, uint32_t node, const struct store_set_g
     struct model_service *service = &model->services[index];
     const struct gate *wanted = &model->plan->services[index].gate;
     bool is_expected = service->gate.version == set->expected_version;
-    must(model->trace, set->ret_is_set == is_expected, "P5", "a gate of version %" PRIu64
-         " was set for %" PRIu64, set->expected_version, service->gate.version);
+    must(model->trace, set->ret_is_set == is_expected, "P5",
+         "a gate of version %" PRIu64 " was set for %" PRIu64, set->expected_version,
+         service->gate.version);
     if (!is_expected) {
         return;
     }
@@ -167,7 +167,9 @@ static void on_gate(struct model *model, uint32_t node, const struct store_set_g
              "the operator's pause is another");
     }
     uint64_t version = service->gate.version;
-    trace_event(model->trace, "node %" PRIu32 " sets gate %" PRIu64 " of service %" PRIu32 ", paused until %" PRId64,
+    trace_event(model->trace,
+                "node %" PRIu32 " sets gate %" PRIu64 " of service %" PRIu32
+                ", paused until %" PRId64,
                 node, version + 1, index, set->gate.paused_until_ms);
     service->gate = set->gate;
     service->gate.version = version + 1;
@@ -213,8 +215,7 @@ static bool on_key(struct model *model, const struct store_put *put, const struc
                    int64_t now_ms)
 {
     struct model_key *key = &model->keys[letter->key % MODEL_KEYS];
-    bool is_new =
-        put->ret_result == STORE_PUT_WAITING || put->ret_result == STORE_PUT_LEASED;
+    bool is_new = put->ret_result == STORE_PUT_WAITING || put->ret_result == STORE_PUT_LEASED;
     if (!letter->has_key || !key->is_set || now_ms >= key->until_ms || (key->is_swept && is_new)) {
         return false;
     }
@@ -264,9 +265,8 @@ static void on_put(struct model *model, uint32_t node, const struct store_put *p
     if (on_key(model, put, letter, now_ms)) {
         return;
     }
-    must(model->trace,
-         put->ret_result == STORE_PUT_WAITING || put->ret_result == STORE_PUT_LEASED, "Q6",
-         "letter %" PRIu32 " was not taken: %d", letter->number, (int)put->ret_result);
+    must(model->trace, put->ret_result == STORE_PUT_WAITING || put->ret_result == STORE_PUT_LEASED,
+         "Q6", "letter %" PRIu32 " was not taken: %d", letter->number, (int)put->ret_result);
     uint64_t last = model->record_count ? model->records[model->record_count - 1].id : 0;
     must(model->trace, put->ret_id > last, "Q4", "ids do not grow");
     if (model->trace->has_failed) {
@@ -279,8 +279,9 @@ static void on_put(struct model *model, uint32_t node, const struct store_put *p
     }
     model->totals.accepted++;
     record->due_ms = later_of(letter->due_ms, model_held_until_ms(model, record, now_ms));
-    trace_event(model->trace, "node %" PRIu32 " put letter %" PRIu32 " as %" PRIu64 " due %" PRId64
-                "%s", node, letter->number, record->id, record->due_ms,
+    trace_event(model->trace,
+                "node %" PRIu32 " put letter %" PRIu32 " as %" PRIu64 " due %" PRId64 "%s", node,
+                letter->number, record->id, record->due_ms,
                 put->ret_result == STORE_PUT_LEASED ? " leased" : "");
     if (letter->has_key) {
         model->keys[letter->key % MODEL_KEYS] = (struct model_key){
@@ -295,8 +296,8 @@ static void on_put(struct model *model, uint32_t node, const struct store_put *p
 
 /* ---- the whole ---- */
 
-/* What was told to us is in the store as soon as the message that brought it is settled: a crash after
- * that must not forget it (P3, P5). Among several nodes a gate may take another round. */
+/* What was told to us is in the store as soon as the message that brought it is settled: a crash
+ * after that must not forget it (P3, P5). Among several nodes a gate may take another round. */
 static void check_waits(struct model *model)
 {
     for (uint32_t i = 0; i < model->plan->target_count; i++) {
@@ -398,8 +399,7 @@ void model_on_service(struct model *model, uint32_t service, uint32_t number)
     kept->number = number;
 }
 
-void model_on_operator_pause(struct model *model, uint32_t node, uint32_t service,
-                             int64_t until_ms)
+void model_on_operator_pause(struct model *model, uint32_t node, uint32_t service, int64_t until_ms)
 {
     struct model_service *kept = &model->services[service];
     for (uint32_t i = 0; i < PLAN_NODES_MAX; i++) { /* the operator's word is the last */

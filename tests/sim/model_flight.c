@@ -55,9 +55,8 @@ static void check_right_to_send(struct model *model, const struct record *record
          "%" PRIu64 " was sent after %" PRIu32 " attempts", record->id, record->attempts);
     must(trace, record->lost < model->plan->poison_after && !letter->is_garbled, "Q8",
          "%" PRIu64 " was sent and is poison", record->id);
-    must(trace,
-         order->is_token_doubted ? record->auth_retries > 0 : !record->is_fresh_token_due, "C8",
-         "%" PRIu64 " was sent with%s a fresh token", record->id,
+    must(trace, order->is_token_doubted ? record->auth_retries > 0 : !record->is_fresh_token_due,
+         "C8", "%" PRIu64 " was sent with%s a fresh token", record->id,
          order->is_token_doubted ? "" : "out");
     must(trace, record->unexcused == 0, "C12",
          "%" PRIu64 " was sent again, and had arrived for certain", record->id);
@@ -87,9 +86,9 @@ void model_on_send(struct model *model, uint32_t node, const struct message *mes
     check_in_flight(model, node, model_letter(model, record)->service);
 }
 
-/* P3, P4: what a process has been told binds it from then on, also for what it had leased before. */
-void model_on_out(struct model *model, uint32_t node, const struct message *message,
-                  int64_t now_ms)
+/* P3, P4: what a process has been told binds it from then on, also for what it had leased before.
+ */
+void model_on_out(struct model *model, uint32_t node, const struct message *message, int64_t now_ms)
 {
     const struct record *record = model_find(model, message->id);
     if (!record) {

@@ -3,11 +3,13 @@
 
 #include <inttypes.h>
 
-/* Q5: of every 15 leases one is for the very-low, two for the low, four for the normal. So none that
- * is due is passed over for two such rounds, and no more than the others' shares of two rounds
+/* Q5: of every 15 leases one is for the very-low, two for the low, four for the normal. So none
+ * that is due is passed over for two such rounds, and no more than the others' shares of two rounds
  * go before a more urgent one. */
 #define PASSED_OVER_MAX 30
-#define OUT_OF_TURN_MAX 14
+#define ROUND 15
+static const int32_t shares[MESSAGE_URGENCIES] = {
+    [MESSAGE_VERY_LOW] = 1, [MESSAGE_LOW] = 2, [MESSAGE_NORMAL] = 4, [MESSAGE_HIGH] = 8};
 
 static bool is_due(const struct record *record, int64_t now_ms)
 {
@@ -39,7 +41,8 @@ static void check_limits(struct model *model, uint32_t node, uint32_t service)
          "node %" PRIu32 " has %" PRIu32 " in flight to service %" PRIu32, node, of_both, service);
 }
 
-/* G5: never more than burst + rate x time. Only where clocks do not step: a step starts time anew. */
+/* G5: never more than burst + rate x time. Only where clocks do not step: a step starts time anew.
+ */
 static void check_rate(struct model *model, uint32_t index, int64_t now_ms)
 {
     struct model_service *service = &model->services[index];
@@ -58,7 +61,8 @@ static void check_rate(struct model *model, uint32_t index, int64_t now_ms)
 }
 
 /* Urgency and due time among those that are due: those before it, and those that wait on. */
-static void check_order(struct model *model, const struct record *taken, int64_t now_ms)
+static void check_order(struct model *model, const struct record *taken, bool is_put,
+                        int64_t now_ms)
 {
     const struct letter *letter = model_letter(model, taken);
     struct model_service *service = &model->services[letter->service];
@@ -66,7 +70,9 @@ static void check_order(struct model *model, const struct record *taken, int64_t
     for (size_t i = 0; i < model->live_count; i++) {
         const struct record *record = &model->records[model->live[i]];
         const struct letter *other = model_letter(model, record);
-        if (record == taken || other->service != letter->service || !is_due(record, now_ms)) {
+        bool is_unknown = is_put && record->back == model->batch; /* as the put was made ready */
+        if (record == taken || other->service != letter->service || !is_due(record, now_ms) ||
+            is_unknown) {
             continue;
         }
         is_left[other->urgency] = true;
@@ -83,9 +89,15 @@ static void check_order(struct model *model, const struct record *taken, int64_t
              "urgency %d of service %" PRIu32 " starves", urgency, letter->service);
         is_out_of_turn = is_out_of_turn || (is_left[urgency] && urgency > letter->urgency);
     }
-    service->out_of_turn = is_out_of_turn ? service->out_of_turn + 1 : 0;
-    must(model->trace, service->out_of_turn <= OUT_OF_TURN_MAX, "Q5",
-         "the less urgent of service %" PRIu32 " go first", letter->service);
+    /* Each lease earns every urgency its share; one before a more urgent one costs a whole. */
+    for (int urgency = 0; urgency < MESSAGE_URGENCIES; urgency++) {
+        int32_t *credit = &service->credit[urgency];
+        *credit += *credit < ROUND * (shares[urgency] + 1) ? shares[urgency] : 0;
+    }
+    service->credit[letter->urgency] -= is_out_of_turn ? ROUND : 0;
+    must(model->trace, service->credit[letter->urgency] >= -ROUND * 2, "Q5",
+         "%" PRIu64 ", less urgent, takes more than its share of service %" PRIu32, taken->id,
+         letter->service);
 }
 
 void model_grant(struct model *model, struct record *record, uint32_t node, uint64_t lease,
@@ -96,8 +108,9 @@ void model_grant(struct model *model, struct record *record, uint32_t node, uint
     struct trace *trace = model->trace;
     must(trace, record->fate == FATE_WAITING, "Q2", "%" PRIu64 " was leased, and did not wait",
          record->id);
-    must(trace, record->due_ms <= now_ms, "B7", "%" PRIu64 " was leased at %" PRId64
-         " and is due at %" PRId64, record->id, now_ms, record->due_ms);
+    must(trace, record->due_ms <= now_ms, "B7",
+         "%" PRIu64 " was leased at %" PRId64 " and is due at %" PRId64, record->id, now_ms,
+         record->due_ms);
     must(trace, record->not_before_ms <= now_ms, "A3",
          "%" PRIu64 " was leased before its Retry-After was over", record->id);
     must(trace, model->required_hold_ms[letter->target] <= now_ms, "P3",
@@ -109,7 +122,7 @@ void model_grant(struct model *model, struct record *record, uint32_t node, uint
     must(trace, lease_until_ms == now_ms + model->plan->lease_ms, "Q2", "a lease of %" PRId64,
          lease_until_ms - now_ms);
     if (!is_put || model->plan->node_count == 1) { /* what others have put it cannot know at once */
-        check_order(model, record, now_ms);
+        check_order(model, record, is_put, now_ms);
     }
     check_rate(model, letter->service, now_ms);
     model_set_fate(model, record, FATE_LEASED);
@@ -154,8 +167,9 @@ static void check_stop(struct model *model, const struct store_lease *lease, uin
         }
     }
     if (due == 0 || lease->ret_count == lease->max) {
-        must(model->trace, due > 0 || lease->ret_stop != GATE_OPEN || lease->ret_until_ms <= next_ms,
-             "Q10", "the next of service %" PRIu32 " is due before it is asked for", index);
+        must(model->trace,
+             due > 0 || lease->ret_stop != GATE_OPEN || lease->ret_until_ms <= next_ms, "Q10",
+             "the next of service %" PRIu32 " is due before it is asked for", index);
         return;
     }
     switch (lease->ret_stop) {
@@ -173,14 +187,15 @@ static void check_stop(struct model *model, const struct store_lease *lease, uin
              lease->ret_until_ms - now_ms);
         break;
     case GATE_FULL:
-        must(model->trace,
-             service->gate.in_flight_max > 0 && leased >= service->gate.in_flight_max, "G5",
-             "service %" PRIu32 " is not full: %" PRIu32, index, leased);
+        must(model->trace, service->gate.in_flight_max > 0 && leased >= service->gate.in_flight_max,
+             "G5", "service %" PRIu32 " is not full: %" PRIu32, index, leased);
         break;
     case GATE_OPEN:
     default:
-        trace_fail(model->trace, "Q2", "%" PRIu32 " of service %" PRIu32 " are due, and were not"
-                   " leased", due, index);
+        trace_fail(model->trace, "Q2",
+                   "%" PRIu32 " of service %" PRIu32 " are due, and were not"
+                   " leased",
+                   due, index);
         break;
     }
 }

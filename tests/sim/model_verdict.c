@@ -25,8 +25,8 @@ static bool is_refusal(const struct flight *flight)
                                   flight->answer.class_ == ANSWER_AUTH_SUSPECT);
 }
 
-/* A3, A5: what was asked for; or a quarter of a minute, a minute for Mozilla and for a whole sender.
- * V2: FCM wants ten seconds before any retry. */
+/* A3, A5: what was asked for; or a quarter of a minute, a minute for Mozilla and for a whole
+ * sender. V2: FCM wants ten seconds before any retry. */
 static int64_t minimum_ms(const struct model *model, const struct letter *letter,
                           const struct flight *flight)
 {
@@ -65,8 +65,8 @@ static struct wait_bounds bounds_of(const struct model *model, const struct lett
     }
     ceiling_ms = sooner_of(ceiling_ms, policy->backoff.cap_ms);
     if (bounds.is_asked) {
-        bounds.longest_ms = later_of(bounds.minimum_ms, ceiling_ms) +
-                            sooner_of(bounds.minimum_ms / 10, 30000);
+        bounds.longest_ms =
+            later_of(bounds.minimum_ms, ceiling_ms) + sooner_of(bounds.minimum_ms / 10, 30000);
     } else {
         bounds.longest_ms = bounds.minimum_ms + ceiling_ms;
     }
@@ -114,8 +114,8 @@ static void check_unsent(struct model *model, const struct record *record,
         must(trace, flight->is_cancelling, "D1", "%" PRIu64 " was not cancelled", record->id);
         break;
     case LULL_REASON_POISON:
-        must(trace, is_poison, "Q8", "%" PRIu64 " is no poison: lost %" PRIu32 " times",
-             record->id, record->lost);
+        must(trace, is_poison, "Q8", "%" PRIu64 " is no poison: lost %" PRIu32 " times", record->id,
+             record->lost);
         break;
     default:
         trace_fail(trace, "D1", "%" PRIu64 " died of %s without an attempt", record->id,
@@ -138,8 +138,9 @@ static void check_retry(struct model *model, const struct record *record,
     must(trace, settle->message->attempts <= model->plan->policies[letter->policy].retries, "B5",
          "%" PRIu64 " is tried again after %" PRIu32 " attempts", record->id,
          settle->message->attempts);
-    must(trace, delay_ms >= bounds->minimum_ms, "A3", "%" PRIu64 " waits %" PRId64 " ms, not %" PRId64,
-         record->id, delay_ms, bounds->minimum_ms);
+    must(trace, delay_ms >= bounds->minimum_ms, "A3",
+         "%" PRIu64 " waits %" PRId64 " ms, not %" PRId64, record->id, delay_ms,
+         bounds->minimum_ms);
     must(trace, delay_ms <= bounds->longest_ms, "B2",
          "%" PRIu64 " waits %" PRId64 " ms, which is over %" PRId64, record->id, delay_ms,
          bounds->longest_ms);
@@ -189,8 +190,7 @@ static void check_death(struct model *model, const struct record *record,
     must(model->trace, is_legal, "D1", "%" PRIu64 " died of %s after %u/%s", record->id,
          lull_reason_to_string((enum lull_reason)settle->message->reason), answer->outcome.status,
          lull_transport_to_string(answer->outcome.transport));
-    unsigned status =
-        answer->outcome.kind == LULL_OUTCOME_STATUS ? answer->outcome.status : 0;
+    unsigned status = answer->outcome.kind == LULL_OUTCOME_STATUS ? answer->outcome.status : 0;
     must(model->trace, settle->message->status == status, "D2", "%" PRIu64 " died with status %u",
          record->id, settle->message->status);
 }

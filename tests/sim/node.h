@@ -1,6 +1,6 @@
 /*
- * node - one process of the server in a world: a delivery, its store, and the requests that it has on
- * the network. It can die between any two things that can be seen from outside.
+ * node - one process of the server in a world: a delivery, its store, and the requests that it has
+ * on the network. It can die between any two things that can be seen from outside.
  *
  *   node_start -> { node_put, node_cancel, node_answer ..., node_step } ... -> node_end
  *
@@ -36,7 +36,7 @@ struct errand {
 struct request {
     struct message *message;
     struct answer answer;
-    int64_t queued_ms;       /* for a connection */
+    int64_t queued_ms; /* for a connection */
     int64_t goes_out_mono_ms;
     bool is_out;
     bool is_returned; /* it never went out */
@@ -53,19 +53,20 @@ struct node {
     struct delivery *delivery;
     struct steady steady;
     bool is_up;
-    bool is_dead;       /* it died, and is to be buried */
+    bool is_dead; /* it died, and is to be buried */
     bool is_draining;
-    uint32_t dies_in;   /* things seen from outside; 0: not now */
+    uint32_t dies_in;      /* things seen from outside; 0: not now */
     int64_t until_mono_ms; /* down or frozen until then */
     bool is_frozen;
-    bool has_work; /* to be stepped now */
+    bool has_work;          /* to be stepped now */
+    int64_t steps_mono_ms;  /* ... but not before that: more may come */
     int64_t last_steady_ms; /* to check that the clock does not step */
     int64_t last_mono_ms;
     struct request requests[NODE_REQUESTS];
     size_t request_count;
     size_t taken; /* messages that delivery has and are not let go */
     struct errand *errands;
-    size_t put_count; /* of the errands */
+    size_t put_count;       /* of the errands */
     uint64_t steps_at_once; /* without time going on */
 };
 
@@ -83,7 +84,9 @@ void node_drain(struct node *node);
 void node_answer(struct node *node);
 void node_step(struct node *node);
 
-/* When it wants to be stepped, or a request ends; by the monotonic clock. */
+/* When it wants to be stepped, and that or when a request goes out or ends; by the monotonic clock.
+ */
+int64_t node_step_mono_ms(struct node *node);
 int64_t node_wake_mono_ms(struct node *node);
 
 /* It dies here; or it was drained and goes in peace. Frees it. */

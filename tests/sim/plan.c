@@ -1,7 +1,9 @@
 /* plan - see the header. SPDX-License-Identifier: MIT */
 #include "plan.h"
 
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct plan_service services[PLAN_SERVICES_MAX] = {
@@ -89,6 +91,7 @@ static void draw_trouble(struct plan *plan, struct lull_random *random)
     plan->store_faults.disk_full_length = 1 + any_of(random, 4);
     plan->store_faults.broken = trouble(random, 3000);
     plan->storms = 5 + any_of(random, 60);
+    plan->batch_ms = trouble(random, 20);
     plan->busy_gap_ms = 1U << any_of(random, 12);
 }
 
@@ -100,5 +103,20 @@ void plan_draw(struct plan *plan, struct lull_random *random)
     draw_trouble(plan, random);
     for (uint32_t i = 0; i < PLAN_POLICIES; i++) {
         (void)lull_policy_parse(&plan->policies[i], policy_texts[i], strlen(policy_texts[i]), NULL);
+    }
+}
+
+void plan_print(const struct plan *plan)
+{
+    (void)printf(
+        "nodes %" PRIu32 ", in flight %" PRIu32 " (of a service %" PRIu32 "), leases of %" PRIu32
+        " for %" PRId64 " ms, poison after %" PRIu32 ", waiting %" PRIu64 "/%" PRIu64 "\n",
+        plan->node_count, plan->in_flight_max, plan->in_flight_per_service_max, plan->lease_max,
+        plan->lease_ms, plan->poison_after, plan->waiting_soft_max, plan->waiting_hard_max);
+    for (uint32_t i = 0; i < plan->service_count; i++) {
+        (void)printf("service %" PRIu32 " %s: %" PRIu64 "/1000 a second, burst %" PRIu32
+                     ", in flight %" PRIu32 "\n",
+                     i, plan->services[i].name, plan->services[i].gate.rate_milli_per_s,
+                     plan->services[i].gate.burst, plan->services[i].gate.in_flight_max);
     }
 }

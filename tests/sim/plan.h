@@ -22,7 +22,7 @@
 struct plan_service {
     const char *name;
     enum lull_vendor vendor;
-    bool is_webhook; /* its messages are webhooks, not pushes */
+    bool is_webhook;  /* its messages are webhooks, not pushes */
     struct gate gate; /* what its operator has set, from the start: rate and in flight */
 };
 
@@ -58,16 +58,18 @@ struct plan {
     uint32_t drains;
     uint32_t pauses;
     uint32_t cancels;
-    uint32_t killers;   /* of a thousand messages: they take their process down (Q8) */
-    uint32_t garbled;   /* of a thousand messages: an envelope that makes no sense */
-    uint32_t queues;    /* of a thousand sends: they wait for a connection */
-    uint32_t returns;   /* of a thousand sends: they come back unsent */
+    uint32_t killers;                /* of a thousand messages: they take their process down (Q8) */
+    uint32_t garbled;                /* of a thousand messages: an envelope that makes no sense */
+    uint32_t queues;                 /* of a thousand sends: they wait for a connection */
+    uint32_t returns;                /* of a thousand sends: they come back unsent */
     struct faulty_plan store_faults; /* a disk that is full for a few calls, a store that breaks */
-    uint32_t storms;    /* how often a service changes its mood */
-    uint32_t busy_gap_ms; /* between two things that happen, at most */
+    uint32_t storms;                 /* how often a service changes its mood */
+    uint32_t busy_gap_ms;            /* between two things that happen, at most */
+    uint32_t batch_ms;               /* what comes within that time is done in one step, at most */
 };
 
 void plan_draw(struct plan *plan, struct lull_random *random);
+void plan_print(const struct plan *plan); /* to stdout */
 
 static inline bool chance(struct lull_random *random, uint32_t of_a_thousand)
 {

@@ -3,10 +3,11 @@
  *
  *   sim --seed N [--steps M] [--verbose]     one world, and what happened in it
  *   sim --seeds A..B [--steps M]             many; a line for each that fails, and a last one
- *   sim --from N                             new seeds from there on, until one fails or it is stopped
+ *   sim --from N                             new seeds from there on, until one fails or it is
+ * stopped
  *
- * The same seed gives the same world and the same hash of all that happened, on every machine. Every
- * sixteenth of many is run twice to see that.
+ * The same seed gives the same world and the same hash of all that happened, on every machine.
+ * Every sixteenth of many is run twice to see that.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -131,7 +132,8 @@ int main(int argc, char **argv)
         }
     }
     if (!options.is_one) {
-        (void)printf("%" PRIu64 " passed, %" PRIu64 " failed, hash %016" PRIx64 "\n", good, bad, hash);
+        (void)printf("%" PRIu64 " passed, %" PRIu64 " failed, hash %016" PRIx64 "\n", good, bad,
+                     hash);
     }
     return bad ? 1 : 0;
 }

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "node_parts.h"
 #include "world.h"
 
 static struct node *node_of(const struct store *store)
@@ -16,13 +17,16 @@ static int meet_trouble(struct node *node)
     if (!node_goes_on(node)) {
         return STORE_ERR_BROKEN;
     }
-    return node->world->is_disk_full ? STORE_ERR_DISK_FULL : LULL_OK;
+    return node->world->disk_room == DISK_FULL ? STORE_ERR_DISK_FULL : LULL_OK;
 }
 
 static int spy_apply(struct store *store, struct store_batch *batch, int64_t now_ms)
 {
     struct node *node = node_of(store);
     int error = meet_trouble(node);
+    if (error == LULL_OK && batch->put_count > 0 && node->world->disk_room != DISK_GOOD) {
+        error = STORE_ERR_DISK_FULL;
+    }
     if (error == LULL_OK) {
         error = store_apply(node->inner, batch, now_ms);
     }
@@ -93,6 +97,13 @@ static int spy_sweep(struct store *store, int64_t now_ms)
     return error;
 }
 
+static int spy_room(struct store *store)
+{
+    const struct node *node = node_of(store);
+    bool is_good = node->world->disk_room == DISK_GOOD;
+    return is_good ? store_room(node->inner) : STORE_ERR_DISK_FULL;
+}
+
 static const char *spy_problem(const struct store *store)
 {
     return store_problem(node_of(store)->inner);
@@ -114,6 +125,7 @@ static const struct store_table table = {
     .list = spy_list,
     .stats = spy_stats,
     .sweep = spy_sweep,
+    .room = spy_room,
     .problem = spy_problem,
     .close = spy_close,
 };

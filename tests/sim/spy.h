@@ -9,7 +9,4 @@
 /* Puts it before node->inner, as node->spy. */
 void spy_init(struct node *node);
 
-/* Of the process, for spy alone: see node.c. */
-bool node_goes_on(struct node *node);
-
 #endif

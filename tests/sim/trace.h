@@ -1,8 +1,9 @@
 /*
  * trace - what happened in a world, line by line: hashed as a whole, the last lines kept.
  *
- * The hash is over the text and the time of every line, so two runs of one seed that differ anywhere
- * have another hash. What fails first is what counts: after it nothing is written any more.
+ * The hash is over the text and the time of every line, so two runs of one seed that differ
+ * anywhere have another hash. What fails first is what counts: after it nothing is written any
+ * more.
  */
 #ifndef LULL_TESTS_SIM_TRACE_H
 #define LULL_TESTS_SIM_TRACE_H

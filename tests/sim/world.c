@@ -17,7 +17,8 @@
 #define AWAKE_MS 2        /* as late as a node of its own may wake */
 #define LOOK_MS 1500      /* ... and one that has to look what others have put */
 #define DISK_RETRY_MS 300 /* a disk that was full is tried again */
-#define NARROWEST 4       /* as few of a service as are in flight at once, if more wait */
+#define MODEL_LIVE_MAX 1024
+#define NARROWEST 4 /* as few of a service as are in flight at once, if more wait */
 #define PAUSE_MAX_MS 60000
 
 /* ---- the network ---- */
@@ -61,7 +62,7 @@ static void bury(struct world *world, struct node *node)
 /* What came is done before an operator's word, so that it is clear which was first. */
 static void pause_service(struct world *world, struct node *node)
 {
-    if (world->is_disk_full || node->is_draining || node->dies_in > 0) {
+    if (world->disk_room == DISK_FULL || node->is_draining || node->dies_in > 0) {
         return;
     }
     node_answer(node);
@@ -105,10 +106,11 @@ static void trouble(struct world *world, struct node *node)
         freeze(world, node);
     } else if (chance(random, plan->clock_steps)) {
         step_clock(world);
-    } else if (chance(random, world->is_disk_full ? 100 : plan->full_disks)) {
-        world->is_disk_full = !world->is_disk_full;
+    } else if (chance(random, world->disk_room != DISK_GOOD ? 100 : plan->full_disks)) {
+        bool was_good = world->disk_room == DISK_GOOD;
+        world->disk_room = was_good ? (enum disk)(1 + any_of(random, DISK_FULL)) : DISK_GOOD;
         world->disk_freed_mono_ms = world->mono_ms;
-        trace_event(&world->trace, "the disk is%s full", world->is_disk_full ? "" : " not");
+        trace_event(&world->trace, "the disk is in state %d", (int)world->disk_room);
     } else if (chance(random, plan->drains) && !node->is_draining) {
         node_drain(node);
     } else if (chance(random, plan->pauses)) {
@@ -149,57 +151,80 @@ static int64_t any_gap_ms(struct world *world)
 
 /* ---- going on ---- */
 
-/* Is there something that this node could send now, and will it sleep (Q2, B7)? */
-static bool could_send(struct world *world, struct node *node)
+/* How full a node is, and how full the gates are. */
+struct fullness {
+    uint32_t in_flight;
+    uint32_t own[PLAN_SERVICES_MAX];
+    uint32_t leased[PLAN_SERVICES_MAX]; /* by all nodes */
+};
+
+static void measure(struct world *world, const struct node *node, struct fullness *fullness)
 {
     struct model *model = &world->model;
-    int64_t now_ms = node_now_ms(node);
-    uint32_t leased[PLAN_SERVICES_MAX] = {0};
-    uint32_t in_flight = 0;
-    uint32_t own[PLAN_SERVICES_MAX] = {0};
-    /* A queue for connections makes it narrower, but never less than this. */
-    int64_t narrowest = sooner_of(world->plan.in_flight_per_service_max,
-                                  sooner_of(world->plan.in_flight_start, NARROWEST));
+    memset(fullness, 0, sizeof *fullness);
     for (size_t i = 0; i < model->flight_count; i++) {
         const struct record *record = model_find(model, model->flights[i].id);
         if (record && model->flights[i].node == node->index) {
-            own[model_letter(model, record)->service]++;
-            in_flight++;
+            fullness->own[model_letter(model, record)->service]++;
+            fullness->in_flight++;
         }
     }
     for (size_t i = 0; i < model->live_count; i++) {
         const struct record *record = &model->records[model->live[i]];
-        leased[model_letter(model, record)->service] += record->fate == FATE_LEASED;
+        fullness->leased[model_letter(model, record)->service] += record->fate == FATE_LEASED;
     }
-    for (size_t i = 0; i < model->live_count && in_flight < world->plan.in_flight_max; i++) {
-        const struct record *record = &model->records[model->live[i]];
-        uint32_t service = model_letter(model, record)->service;
-        const struct gate *gate = &model->services[service].gate;
-        if (record->fate == FATE_WAITING && record->due_ms <= now_ms &&
-            gate->paused_until_ms <= now_ms && gate->rate_milli_per_s == 0 &&
-            own[service] < narrowest &&
-            (gate->in_flight_max == 0 || leased[service] < gate->in_flight_max)) {
-            trace_event(&world->trace, "%" PRIu64 " could go", record->id);
-            return true;
-        }
-    }
-    return false;
 }
 
+static bool could_send(const struct world *world, const struct record *record,
+                       const struct fullness *fullness, int64_t now_ms)
+{
+    uint32_t service = model_letter(&world->model, record)->service;
+    const struct gate *gate = &world->model.services[service].gate;
+    /* A queue for connections makes it narrower, but never less than this. */
+    int64_t narrowest = sooner_of(world->plan.in_flight_per_service_max,
+                                  sooner_of(world->plan.in_flight_start, NARROWEST));
+    return record->fate == FATE_WAITING && record->due_ms <= now_ms &&
+           gate->paused_until_ms <= now_ms && gate->rate_milli_per_s == 0 &&
+           fullness->in_flight < world->plan.in_flight_max && fullness->own[service] < narrowest &&
+           (gate->in_flight_max == 0 || fullness->leased[service] < gate->in_flight_max);
+}
+
+/* What could be sent is sent soon, by some node: none sleeps beside it (Q2, B7). */
 static void check_awake(struct world *world, int64_t next_mono_ms)
 {
+    struct model *model = &world->model;
     int64_t slack_ms = world->plan.node_count == 1 ? AWAKE_MS : LOOK_MS;
-    if (world->is_disk_full || next_mono_ms <= world->mono_ms + slack_ms ||
-        next_mono_ms <= world->disk_freed_mono_ms + DISK_RETRY_MS) {
-        return;
-    }
-    for (uint32_t i = 0; i < world->plan.node_count; i++) {
+    slack_ms += world->plan.batch_ms;
+    bool is_disk_bad = world->disk_room == DISK_FULL ||
+                       world->mono_ms <= world->disk_freed_mono_ms + DISK_RETRY_MS;
+    bool is_possible[MODEL_LIVE_MAX] = {false};
+    size_t count = model->live_count < MODEL_LIVE_MAX ? model->live_count : MODEL_LIVE_MAX;
+    for (uint32_t i = 0; i < world->plan.node_count && !is_disk_bad; i++) {
         struct node *node = &world->nodes[i];
-        if (node->is_up && !node->is_dead && !node->is_frozen && !node->is_draining) {
-            must(&world->trace, !could_send(world, node), "B7",
-                 "node %" PRIu32 " sleeps for %" PRId64 " ms beside what it could send", i,
-                 next_mono_ms - world->mono_ms);
+        struct fullness fullness;
+        if (!node->is_up || node->is_dead || node->is_frozen || node->is_draining ||
+            node_step_mono_ms(node) <= world->mono_ms + world->plan.batch_ms) {
+            continue; /* or it is about to go on */
         }
+        measure(world, node, &fullness);
+        int64_t now_ms = node_now_ms(node);
+        for (size_t j = 0; j < count; j++) {
+            const struct record *record = &model->records[model->live[j]];
+            is_possible[j] = is_possible[j] || could_send(world, record, &fullness, now_ms);
+        }
+    }
+    for (size_t j = 0; j < count; j++) {
+        struct record *record = &model->records[model->live[j]];
+        if (!is_possible[j]) {
+            record->could_go_mono_ms = 0;
+            continue;
+        }
+        if (record->could_go_mono_ms == 0) {
+            record->could_go_mono_ms = world->mono_ms;
+        }
+        int64_t late_ms = next_mono_ms - record->could_go_mono_ms;
+        must(&world->trace, late_ms <= slack_ms, "B7",
+             "%" PRIu64 " could be sent, and will not be for %" PRId64 " ms", record->id, late_ms);
     }
 }
 
@@ -209,7 +234,7 @@ static int64_t next_of_node(const struct world *world, struct node *node)
         return world->mono_ms; /* to be buried */
     }
     if (!node->is_up || node->is_frozen) {
-        bool is_waiting_for_disk = !node->is_up && world->is_disk_full;
+        bool is_waiting_for_disk = !node->is_up && world->disk_room == DISK_FULL;
         return is_waiting_for_disk ? LULL_NEVER : later_of(world->mono_ms, node->until_mono_ms);
     }
     return node_wake_mono_ms(node);
@@ -221,7 +246,7 @@ static void run_node(struct world *world, struct node *node)
         return;
     }
     if (!node->is_up) {
-        if (world->is_disk_full) {
+        if (world->disk_room == DISK_FULL) {
             return;
         }
         node_start(node);
@@ -234,7 +259,7 @@ static void run_node(struct world *world, struct node *node)
     if (!node->is_dead) {
         node_answer(node);
     }
-    if (!node->is_dead && node_wake_mono_ms(node) <= world->mono_ms) {
+    if (!node->is_dead && node_step_mono_ms(node) <= world->mono_ms) {
         node_step(node);
         node->steps_at_once++;
         must(&world->trace, node->steps_at_once < STEPS_AT_ONCE_MAX, "B7",
@@ -296,7 +321,7 @@ static void heal(struct world *world)
 {
     trace_event(&world->trace, "all trouble is over");
     world->is_healed = true;
-    world->is_disk_full = false;
+    world->disk_room = DISK_GOOD;
     world->disk_freed_mono_ms = world->mono_ms;
     for (uint32_t i = 0; i < world->plan.node_count; i++) {
         struct node *node = &world->nodes[i];
@@ -355,27 +380,13 @@ static void end(struct world *world)
     free(world->letters);
 }
 
-static void print_plan(const struct plan *plan)
-{
-    (void)printf("nodes %" PRIu32 ", in flight %" PRIu32 " (of a service %" PRIu32 "), leases of %" PRIu32
-                 " for %" PRId64 " ms, poison after %" PRIu32 ", waiting %" PRIu64 "/%" PRIu64 "\n",
-                 plan->node_count, plan->in_flight_max, plan->in_flight_per_service_max,
-                 plan->lease_max, plan->lease_ms, plan->poison_after, plan->waiting_soft_max,
-                 plan->waiting_hard_max);
-    for (uint32_t i = 0; i < plan->service_count; i++) {
-        (void)printf("service %" PRIu32 " %s: %" PRIu64 "/1000 a second, burst %" PRIu32
-                     ", in flight %" PRIu32 "\n",
-                     i, plan->services[i].name, plan->services[i].gate.rate_milli_per_s,
-                     plan->services[i].gate.burst, plan->services[i].gate.in_flight_max);
-    }
-}
-
 static void sum_up(const struct world *world, uint64_t seed)
 {
     const struct model *model = &world->model;
-    (void)printf("seed %" PRIu64 ": %" PRIu32 " nodes, %" PRIu64 " accepted (%" PRIu64 " repeated), %" PRIu64
-                 " delivered, %" PRIu64 " replaced; %" PRIu64 " attempts, %" PRIu64 " retries, %" PRIu64
-                 " leased, %" PRIu64 " of them at once, %" PRIu64 " leases lost, %" PRIu64
+    (void)printf("seed %" PRIu64 ": %" PRIu32 " nodes, %" PRIu64 " accepted (%" PRIu64
+                 " repeated), %" PRIu64 " delivered, %" PRIu64 " replaced; %" PRIu64
+                 " attempts, %" PRIu64 " retries, %" PRIu64 " leased, %" PRIu64
+                 " of them at once, %" PRIu64 " leases lost, %" PRIu64
                  " ends of processes, %" PRIu64 " duplicates\n  dead:",
                  seed, world->plan.node_count, model->totals.accepted, model->totals.repeated,
                  model->totals.delivered, model->totals.replaced, model->totals.attempts,
@@ -402,7 +413,7 @@ struct world_result world_run(uint64_t seed, uint64_t steps, bool is_verbose, bo
         heal(world);
     }
     if (world->trace.has_failed) {
-        print_plan(&world->plan);
+        plan_print(&world->plan);
         trace_print_failure(&world->trace, seed);
     }
     if (is_summed_up) {

@@ -15,13 +15,19 @@
 #include "plan.h"
 #include "trace.h"
 
+enum disk {
+    DISK_GOOD,
+    DISK_FULL_FOR_NEW, /* what is there can go on and leave */
+    DISK_FULL,         /* nothing can be written */
+};
+
 struct world {
     struct trace trace;
     struct lull_random random;
     struct plan plan;
     struct model model;
     struct store *disk;
-    bool is_disk_full;
+    enum disk disk_room;
     int64_t disk_freed_mono_ms;
     int64_t mono_ms;
     int64_t wall_ms;   /* as all machines have it */
