@@ -39,7 +39,7 @@ void work_open(struct work *work, const char *folder, uint32_t in_flight)
 
 void work_remove(const char *path)
 {
-    static const char *const endings[] = {"", "-wal", "-shm", "-lock"};
+    static const char *const endings[] = {"", "-wal", "-shm", "-lock", "-spare"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         char name[520];
         (void)snprintf(name, sizeof name, "%s%s", path, endings[i]);
