@@ -13,9 +13,8 @@ bool model_init(struct model *model, struct trace *trace, const struct plan *pla
     model->plan = plan;
     model->is_clock_steady = plan->clock_steps == 0;
     model->record_room = 1024;
-    model->live_room = 1024;
     model->records = calloc(model->record_room, sizeof *model->records);
-    model->live = calloc(model->live_room, sizeof *model->live);
+    model->live = calloc(model->record_room, sizeof *model->live);
     return model->records && model->live;
 }
 

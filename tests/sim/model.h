@@ -132,7 +132,6 @@ struct model {
     size_t record_room;
     size_t *live; /* those that wait or are leased: indices */
     size_t live_count;
-    size_t live_room;
 
     struct flight flights[MODEL_FLIGHTS];
     size_t flight_count;

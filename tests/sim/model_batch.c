@@ -180,17 +180,16 @@ static void on_gate(struct model *model, uint32_t node, const struct store_set_g
 static struct record *add_record(struct model *model, uint64_t id, uint32_t letter)
 {
     if (model->record_count == model->record_room) {
-        struct record *more =
-            realloc(model->records, 2 * model->record_room * sizeof *model->records);
-        size_t *live = realloc(model->live, 2 * model->live_room * sizeof *model->live);
+        size_t room = model->record_room + 1024;
+        struct record *more = realloc(model->records, room * sizeof *more);
+        size_t *live = realloc(model->live, room * sizeof *live);
         model->records = more ? more : model->records;
         model->live = live ? live : model->live;
         if (!more || !live) {
             trace_fail(model->trace, "memory", "there is none");
             return NULL;
         }
-        model->record_room *= 2;
-        model->live_room *= 2;
+        model->record_room = room;
     }
     model->live[model->live_count++] = model->record_count;
     struct record *record = &model->records[model->record_count++];

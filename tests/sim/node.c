@@ -175,8 +175,8 @@ void node_put(struct node *node, const struct letter *letter)
         return;
     }
     uint32_t body = ~letter->number;
-    memcpy((void *)(uintptr_t)message->envelope.data, &letter->number, sizeof letter->number);
-    memcpy((void *)(uintptr_t)message->body.data, &body, sizeof body);
+    memcpy((void *)message->envelope.data, &letter->number, sizeof letter->number);
+    memcpy((void *)message->body.data, &body, sizeof body);
     message->service = service->number;
     message->target = plan->targets[letter->target].hash;
     message->topic = letter->topic;

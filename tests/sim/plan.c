@@ -22,11 +22,6 @@ static const char *const policy_texts[PLAN_POLICIES] = {
     "webhook cap=10m retries=6",
 };
 
-static uint32_t either(struct lull_random *random, uint32_t few, uint32_t many)
-{
-    return any_of(random, 2) ? few : many;
-}
-
 /* Half of the worlds do not know it. */
 static uint32_t trouble(struct lull_random *random, uint32_t many)
 {
@@ -61,7 +56,7 @@ static void draw_places(struct plan *plan, struct lull_random *random)
 
 static void draw_limits(struct plan *plan, struct lull_random *random)
 {
-    plan->in_flight_max = either(random, 2 + any_of(random, 8), 10 + any_of(random, 60));
+    plan->in_flight_max = any_of(random, 2) ? 2 + any_of(random, 8) : 10 + any_of(random, 60);
     plan->in_flight_per_service_max = 1 + any_of(random, plan->in_flight_max);
     plan->in_flight_start = 1 + any_of(random, plan->in_flight_per_service_max + 4);
     plan->lease_max = 1 + any_of(random, 24);

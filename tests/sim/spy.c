@@ -8,7 +8,7 @@
 
 static struct node *node_of(const struct store *store)
 {
-    return (struct node *)((char *)(uintptr_t)store - offsetof(struct node, spy));
+    return (struct node *)((const char *)store - offsetof(struct node, spy));
 }
 
 /* What every verb that writes meets: death before it, a full disk. */

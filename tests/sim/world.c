@@ -265,9 +265,7 @@ static void run_node(struct world *world, struct node *node)
         must(&world->trace, node->steps_at_once < STEPS_AT_ONCE_MAX, "B7",
              "node %" PRIu32 " does not come to rest", node->index);
     }
-    if (!node->is_dead && node->is_draining && delivery_is_idle(node->delivery)) {
-        bury(world, node);
-    } else if (node->is_dead) {
+    if (node->is_dead || (node->is_draining && delivery_is_idle(node->delivery))) {
         bury(world, node);
     }
 }
