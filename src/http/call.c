@@ -117,16 +117,14 @@ int call_init(struct call *call, struct lull_multi *multi, struct lull_client *c
         free(own_policy);
         return LULL_ERR_MEMORY;
     }
-    *call = (struct call){
-        .multi = multi,
-        .client = client,
-        .request = *request,
-        .result = result,
-        .policy = policy,
-        .own_policy = own_policy,
-        .last = call->last,
-    };
+    memset(call, 0, offsetof(struct call, last)); /* whose buffers serve again */
     response_clear(&call->last);
+    call->multi = multi;
+    call->client = client;
+    call->request = *request;
+    call->result = result;
+    call->policy = policy;
+    call->own_policy = own_policy;
     if (own_policy) {
         *own_policy = *policy;
         own_policy->deadline_ms = request->deadline_ms;

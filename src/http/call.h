@@ -15,6 +15,7 @@
 #define LULL_HTTP_CALL_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 
 #include "lull/http.h"
 #include "lull/trace_context.h"
@@ -39,7 +40,6 @@ struct call {
     enum call_state state;
     struct transfer *transfers[2]; /* the second is the hedge */
     struct transfer *winner;       /* the one that has answered */
-    struct response last;          /* of the attempt before, to give back if it was the last */
     CURLcode last_code;
     bool is_last_complete;
     bool is_jwt_doubted; /* for the next attempt (C8) */
@@ -61,6 +61,7 @@ struct call {
     atomic_bool is_cancelled;
     void (*on_done)(void *userdata, struct lull_result *result);
     void *userdata;
+    struct response last; /* of the attempt before, to give back if it was the last */
 };
 
 /* In zeroed memory, or that of a call that was cleaned up, whose buffers it takes over. Errors as
