@@ -33,7 +33,8 @@ struct call {
     struct lull_policy *own_policy; /* when the request has a deadline of its own */
     struct origin origin;
     struct lull_facts facts;
-    struct lull_random random;
+    bool has_random;           /* drawn when it is first needed: */
+    struct lull_random random; /* see call_random */
     bool has_trace;
     bool has_method; /* facts.method is known */
     struct lull_trace_context trace;
@@ -47,7 +48,7 @@ struct call {
     bool is_sink_begun;
     bool is_sink_written;
     struct lull_result *result;
-    int64_t start_ms;      /* monotonic */
+    int64_t start_ms; /* monotonic */
     bool has_wall;
     int64_t start_wall_ms; /* the wall clock then; all later times are counted from it, so that a
                               clock that is set does not move a deadline */
@@ -68,6 +69,7 @@ struct call {
  * for lull_http_perform. */
 int call_init(struct call *call, struct lull_multi *multi, struct lull_client *client,
               const struct lull_request *request);
+struct lull_random *call_random(struct call *call);
 void call_clean_up(struct call *call); /* not its result */
 void call_free(struct call *call);     /* NULL is fine */
 
