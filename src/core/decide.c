@@ -360,8 +360,8 @@ static bool retry(struct decision *decision)
     return true;
 }
 
-/* The questions that come after a failure. Not inlined, so that a success, which is what happens all
- * day, touches as little code as it runs. */
+/* The questions that come after a failure. Not inlined, so that a success, which is what happens
+ * all day, touches as little code as it runs. */
 __attribute__((noinline)) static void ask_of_failure(struct decision *decision)
 {
     ask_retry_after(decision);

@@ -11,6 +11,7 @@
 #include "lull/os.h"
 #include "multi.h"
 #include "result.h"
+#include "seldom.h"
 
 #define BODY_MAX_DEFAULT (16U << 20)
 
@@ -57,16 +58,22 @@ static bool is_possible(const struct lull_request *request)
     }
 }
 
-static void begin_trace(struct call *call)
+struct lull_random *call_random(struct call *call)
+{
+    if (!call->has_random) {
+        lull_random_init(&call->random, client_draw(call->client));
+        call->has_random = true;
+    }
+    return &call->random;
+}
+
+SELDOM static void begin_trace(struct call *call)
 {
     const char *parent = call->request.traceparent;
-    if (!parent) {
-        return;
-    }
     call->has_trace = true;
     /* What cannot be read is replaced by a trace of our own, as the standard has it. */
     if (lull_trace_context_parse(&call->trace, parent, strlen(parent)) != LULL_OK) {
-        call->trace = lull_trace_context_new(&call->random);
+        call->trace = lull_trace_context_new(call_random(call));
         call->request.tracestate = NULL;
     }
     memcpy(call->result->trace_id, call->trace.trace_id, sizeof call->trace.trace_id);
@@ -117,16 +124,14 @@ int call_init(struct call *call, struct lull_multi *multi, struct lull_client *c
         free(own_policy);
         return LULL_ERR_MEMORY;
     }
-    *call = (struct call){
-        .multi = multi,
-        .client = client,
-        .request = *request,
-        .result = result,
-        .policy = policy,
-        .own_policy = own_policy,
-        .last = call->last,
-    };
+    memset(call, 0, offsetof(struct call, last)); /* whose buffers serve again */
     response_clear(&call->last);
+    call->multi = multi;
+    call->client = client;
+    call->request = *request;
+    call->result = result;
+    call->policy = policy;
+    call->own_policy = own_policy;
     if (own_policy) {
         *own_policy = *policy;
         own_policy->deadline_ms = request->deadline_ms;
@@ -171,11 +176,11 @@ static struct lull_response last_response(const struct call *call)
 }
 
 /* A response that was not streamed, because it might have been retried, is the one after all. */
-static void give_to_sink(struct call *call)
+SELDOM static void give_to_sink(struct call *call)
 {
     const struct lull_sink *sink = &call->request.sink;
     struct lull_response response = last_response(call);
-    if (!sink->write || !call->last.is_head_complete) {
+    if (!call->last.is_head_complete) {
         return;
     }
     if (!sink->begin(sink->userdata, &response, call->is_sink_begun) ||
@@ -191,7 +196,7 @@ static void end(struct call *call, const struct lull_verdict *verdict, bool was_
                 int64_t mono_ms)
 {
     struct lull_result *result = call->result;
-    if (!was_streamed && verdict->reason != LULL_REASON_CANCELLED) {
+    if (call->request.sink.write && !was_streamed && verdict->reason != LULL_REASON_CANCELLED) {
         give_to_sink(call);
     }
     result->verdict = verdict->kind;
@@ -250,12 +255,13 @@ struct judgement {
     struct lull_trace trace; /* only if somebody wants to hear of it */
 };
 
-static void judge(struct call *call, const struct lull_outcome *outcome, int64_t mono_ms,
-                  struct judgement *ret)
+SELDOM static void judge(struct call *call, const struct lull_outcome *outcome, int64_t mono_ms,
+                         struct judgement *ret)
 {
     /* Facts and outcome are made here, within their range. */
-    (void)lull_decide(call->policy, &call->facts, outcome, wall_ms(call, mono_ms), &call->random,
-                      &ret->verdict, call->request.hooks.after_decision ? &ret->trace : NULL);
+    (void)lull_decide(call->policy, &call->facts, outcome, wall_ms(call, mono_ms),
+                      call_random(call), &ret->verdict,
+                      call->request.hooks.after_decision ? &ret->trace : NULL);
 }
 
 /* In the instant in which a call begins neither its time nor its attempts can have run out, so that
@@ -266,21 +272,11 @@ static bool is_sure_to_go(const struct call *call, int64_t mono_ms)
            call->facts.vendor != LULL_VENDOR_INVALID;
 }
 
-/* The questions before an attempt: is there time, is the circuit closed, can the target exist? */
-static bool ask_before(struct call *call, int64_t mono_ms, struct lull_breaker_permit *ret_permit)
+SELDOM static bool decide_before(struct call *call, int64_t mono_ms,
+                                 struct lull_breaker_permit permit)
 {
     struct lull_outcome outcome = {.kind = LULL_OUTCOME_PENDING};
     struct judgement judgement;
-    bool is_first = call->facts.attempt == 1;
-    call->facts.is_budget_exhausted = false; /* this one has been paid for */
-    call->facts.is_circuit_open = client_ask(call->client, call->origin.key, mono_ms, is_first,
-                                             &call->random, ret_permit) > 0;
-    if (is_first) {
-        begin_trace(call);
-    }
-    if (is_sure_to_go(call, mono_ms)) {
-        return true;
-    }
     judge(call, &outcome, mono_ms, &judgement);
     if (judgement.verdict.kind == LULL_VERDICT_SEND) {
         return true;
@@ -288,8 +284,7 @@ static bool ask_before(struct call *call, int64_t mono_ms, struct lull_breaker_p
     if (judgement.verdict.kind == LULL_VERDICT_WAIT) { /* a queue would keep it; here is none */
         judgement.verdict.kind = LULL_VERDICT_GIVE_UP;
     }
-    client_report(call->client, call->origin.key, mono_ms, *ret_permit, LULL_CLASS_CANCELLED, 0,
-                  -1);
+    client_report(call->client, call->origin.key, mono_ms, permit, LULL_CLASS_CANCELLED, 0, -1);
     if (call->request.hooks.after_decision) {
         call->request.hooks.after_decision(call->request.hooks.userdata, NULL, &judgement.verdict,
                                            &judgement.trace);
@@ -298,8 +293,20 @@ static bool ask_before(struct call *call, int64_t mono_ms, struct lull_breaker_p
     return false;
 }
 
+/* The questions before an attempt: is there time, is the circuit closed, can the target exist? */
+static bool ask_before(struct call *call, int64_t mono_ms, struct lull_breaker_permit *ret_permit)
+{
+    bool is_first = call->facts.attempt == 1;
+    call->facts.is_budget_exhausted = false; /* this one has been paid for */
+    call->facts.is_circuit_open =
+        client_ask(call->client, call->origin.key, mono_ms, is_first, ret_permit) > 0;
+    if (is_first && call->request.traceparent) {
+        begin_trace(call);
+    }
+    return is_sure_to_go(call, mono_ms) || decide_before(call, mono_ms, *ret_permit);
+}
 /* The headers of this attempt. False: no memory. */
-static bool ask_headers(struct call *call, int64_t mono_ms)
+SELDOM static bool ask_headers(struct call *call, int64_t mono_ms)
 {
     const struct lull_hooks *hooks = &call->request.hooks;
     int64_t ttl_ms =
@@ -309,9 +316,6 @@ static bool ask_headers(struct call *call, int64_t mono_ms)
         .remaining_ms = LULL_NEVER,
         .is_jwt_doubted = call->is_jwt_doubted,
     };
-    if (!hooks->before_attempt) {
-        return true;
-    }
     if (ttl_ms != LULL_NEVER) {
         int64_t age_ms = mono_ms - call->start_ms;
         plan.remaining_ms = age_ms < ttl_ms ? ttl_ms - age_ms : 0;
@@ -327,7 +331,8 @@ static void start_attempt(struct call *call, int64_t mono_ms)
         return;
     }
     call->winner = NULL;
-    if (!ask_headers(call, mono_ms) || !start_transfer(call, false, permit, mono_ms)) {
+    bool has_headers = !call->request.hooks.before_attempt || ask_headers(call, mono_ms);
+    if (!has_headers || !start_transfer(call, false, permit, mono_ms)) {
         struct lull_verdict verdict = {LULL_VERDICT_GIVE_UP, .reason = LULL_REASON_CANCELLED};
         client_report(call->client, call->origin.key, mono_ms, permit, LULL_CLASS_CANCELLED, 0, -1);
         call->last_code = CURLE_OUT_OF_MEMORY;
@@ -346,7 +351,7 @@ static void start_attempt(struct call *call, int64_t mono_ms)
     multi_reschedule(call->multi, call, instant_earlier(call->stop_at_ms, call->hedge_at_ms));
 }
 
-static void start_hedge(struct call *call, int64_t mono_ms)
+SELDOM static void start_hedge(struct call *call, int64_t mono_ms)
 {
     struct lull_breaker_permit permit;
     call->hedge_at_ms = LULL_NEVER; /* one at most */
@@ -365,7 +370,7 @@ static struct lull_attempt *attempt_of(struct call *call, const struct transfer 
 }
 
 /* The other one has answered, or it is over. */
-static void abandon(struct call *call, struct transfer *transfer, int64_t mono_ms)
+SELDOM static void abandon(struct call *call, struct transfer *transfer, int64_t mono_ms)
 {
     struct lull_attempt *attempt = attempt_of(call, transfer);
     attempt->is_abandoned = true;
@@ -425,9 +430,9 @@ static bool rewind_body(struct call *call, bool is_read)
 /* The verdict, told to the destination and checked against its budget and breaker. What the server
  * asked for must be known to report it, and circuit and budget only count after the report: so a
  * failure is judged twice, the first time without them. */
-static void judge_with_restraint(struct call *call, struct transfer *transfer,
-                                 const struct lull_outcome *outcome, int64_t mono_ms,
-                                 struct judgement *ret)
+SELDOM static void judge_with_restraint(struct call *call, struct transfer *transfer,
+                                        const struct lull_outcome *outcome, int64_t mono_ms,
+                                        struct judgement *ret)
 {
     struct lull_client *client = call->client;
     uint64_t key = call->origin.key;
@@ -464,8 +469,8 @@ static void judge_with_restraint(struct call *call, struct transfer *transfer,
     }
 }
 
-static void wait_for_retry(struct call *call, struct lull_attempt *attempt,
-                           const struct lull_verdict *verdict, int64_t mono_ms)
+SELDOM static void wait_for_retry(struct call *call, struct lull_attempt *attempt,
+                                  const struct lull_verdict *verdict, int64_t mono_ms)
 {
     const struct lull_hooks *hooks = &call->request.hooks;
     if (hooks->before_wait && !hooks->before_wait(hooks->userdata, attempt)) {
@@ -487,8 +492,8 @@ static void wait_for_retry(struct call *call, struct lull_attempt *attempt,
 }
 
 /* One of two has failed without an answer: the other may still bring one. */
-static void lose_one(struct call *call, struct transfer *transfer,
-                     const struct lull_outcome *outcome, int64_t mono_ms)
+SELDOM static void lose_one(struct call *call, struct transfer *transfer,
+                            const struct lull_outcome *outcome, int64_t mono_ms)
 {
     struct judgement judgement;
     struct lull_attempt *attempt = attempt_of(call, transfer);
@@ -549,12 +554,9 @@ static void succeed(struct call *call, struct transfer *transfer, int64_t mono_m
     end(call, &delivered, was_streamed, mono_ms);
 }
 
-void call_on_end(struct call *call, struct transfer *transfer, CURLcode code, int64_t mono_ms)
+SELDOM static void end_attempt(struct call *call, struct transfer *transfer, CURLcode code,
+                               int64_t mono_ms)
 {
-    if (is_plain_success(call, transfer, code)) {
-        succeed(call, transfer, mono_ms);
-        return;
-    }
     transfer_ask_method(transfer);
     struct lull_outcome outcome = transfer_outcome(transfer, code);
     struct lull_attempt *attempt = attempt_of(call, transfer);
@@ -593,6 +595,15 @@ void call_on_end(struct call *call, struct transfer *transfer, CURLcode code, in
     }
 }
 
+void call_on_end(struct call *call, struct transfer *transfer, CURLcode code, int64_t mono_ms)
+{
+    if (is_plain_success(call, transfer, code)) {
+        succeed(call, transfer, mono_ms);
+    } else {
+        end_attempt(call, transfer, code, mono_ms);
+    }
+}
+
 bool call_on_head(struct call *call, struct transfer *transfer)
 {
     const struct lull_sink *sink = &call->request.sink;
@@ -620,7 +631,7 @@ bool call_on_head(struct call *call, struct transfer *transfer)
 /* ---- timers ---- */
 
 /* Ends what is out as if curl had said so. */
-static void stop_running(struct call *call, CURLcode code, int64_t mono_ms)
+SELDOM static void stop_running(struct call *call, CURLcode code, int64_t mono_ms)
 {
     struct transfer *kept = call->winner         ? call->winner
                             : call->transfers[0] ? call->transfers[0]

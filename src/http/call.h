@@ -15,6 +15,7 @@
 #define LULL_HTTP_CALL_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 
 #include "lull/http.h"
 #include "lull/trace_context.h"
@@ -32,14 +33,14 @@ struct call {
     struct lull_policy *own_policy; /* when the request has a deadline of its own */
     struct origin origin;
     struct lull_facts facts;
-    struct lull_random random;
+    bool has_random;           /* drawn when it is first needed: */
+    struct lull_random random; /* see call_random */
     bool has_trace;
     bool has_method; /* facts.method is known */
     struct lull_trace_context trace;
     enum call_state state;
     struct transfer *transfers[2]; /* the second is the hedge */
     struct transfer *winner;       /* the one that has answered */
-    struct response last;          /* of the attempt before, to give back if it was the last */
     CURLcode last_code;
     bool is_last_complete;
     bool is_jwt_doubted; /* for the next attempt (C8) */
@@ -47,7 +48,7 @@ struct call {
     bool is_sink_begun;
     bool is_sink_written;
     struct lull_result *result;
-    int64_t start_ms;      /* monotonic */
+    int64_t start_ms; /* monotonic */
     bool has_wall;
     int64_t start_wall_ms; /* the wall clock then; all later times are counted from it, so that a
                               clock that is set does not move a deadline */
@@ -61,12 +62,14 @@ struct call {
     atomic_bool is_cancelled;
     void (*on_done)(void *userdata, struct lull_result *result);
     void *userdata;
+    struct response last; /* of the attempt before, to give back if it was the last */
 };
 
 /* In zeroed memory, or that of a call that was cleaned up, whose buffers it takes over. Errors as
  * for lull_http_perform. */
 int call_init(struct call *call, struct lull_multi *multi, struct lull_client *client,
               const struct lull_request *request);
+struct lull_random *call_random(struct call *call);
 void call_clean_up(struct call *call); /* not its result */
 void call_free(struct call *call);     /* NULL is fine */
 

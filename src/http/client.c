@@ -153,20 +153,27 @@ static void leave(struct lull_client *client)
 }
 
 int64_t client_ask(struct lull_client *client, uint64_t key, int64_t mono_ms, bool is_first,
-                   struct lull_random *random, struct lull_breaker_permit *ret_permit)
+                   struct lull_breaker_permit *ret_permit)
 {
     int64_t wait_ms = 0;
     *ret_permit = (struct lull_breaker_permit){0};
     struct lull_destination *destination = enter(client, key, mono_ms);
     if (is_first) {
         lull_budget_on_request(&destination->budget, mono_ms);
-        lull_random_init(random, lull_random_next(&client->random));
     }
     if (client->config.has_breaker) {
         wait_ms = lull_breaker_ask(&destination->breaker, mono_ms, &client->random, ret_permit);
     }
     leave(client);
     return wait_ms;
+}
+
+uint64_t client_draw(struct lull_client *client)
+{
+    pthread_mutex_lock(&client->lock);
+    uint64_t drawn = lull_random_next(&client->random);
+    leave(client);
+    return drawn;
 }
 
 void client_report(struct lull_client *client, uint64_t key, int64_t mono_ms,

@@ -5,9 +5,12 @@
 #include "lull/http.h"
 
 /* May an attempt go out? 0 and a permit, or the ms that the breaker keeps it back (K5). The first
- * one of a call is a request for the budget, and draws the seed of the call's own randomness. */
+ * one of a call is a request for the budget. */
 int64_t client_ask(struct lull_client *client, uint64_t key, int64_t mono_ms, bool is_first,
-                   struct lull_random *random, struct lull_breaker_permit *ret_permit);
+                   struct lull_breaker_permit *ret_permit);
+
+/* The seed of a call's own randomness. */
+uint64_t client_draw(struct lull_client *client);
 
 /* What became of it. retry_after_ms 0: not said; latency_us -1: not measured. */
 void client_report(struct lull_client *client, uint64_t key, int64_t mono_ms,

@@ -2,9 +2,10 @@
  * multi - the calls under way on one CURLM: their timers, their transfers, their end.
  *
  * Timers are a heap by due time, so a hundred thousand waiting calls cost one comparison a step.
- * Transfers are known by their place in a table, which curl keeps as CURLOPT_PRIVATE, unless they are
- * few; a message is ours if that place holds that very handle, so other transfers on the caller's CURLM
- * may have any PRIVATE. Messages do not go by curl but by a transport, which is made for the first.
+ * Transfers are known by their place in a table, which curl keeps as CURLOPT_PRIVATE, unless they
+ * are few; a message is ours if that place holds that very handle, so other transfers on the
+ * caller's CURLM may have any PRIVATE. Messages do not go by curl but by a transport, which is made
+ * for the first.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,6 +20,7 @@
 #include "lull/duration.h"
 #include "lull/error.h"
 #include "lull/os.h"
+#include "seldom.h"
 
 struct lull_multi {
     struct lull_client *client;
@@ -42,12 +44,9 @@ struct lull_multi {
 
 /* ---- transfers ---- */
 
-static bool transfers_reserve(struct lull_multi *multi)
+SELDOM static bool add_transfer(struct lull_multi *multi)
 {
     size_t size = multi->transfer_count + 1;
-    if (multi->free_count > 0) {
-        return true;
-    }
     struct transfer **all = realloc(multi->transfers, size * sizeof(struct transfer *));
     if (!all) {
         return false;
@@ -80,8 +79,8 @@ static int make_transport(struct lull_multi *multi)
     return transport_new(&multi->transport, &config);
 }
 
-static int start_message(struct lull_multi *multi, struct transfer *transfer, struct call *call,
-                         int64_t mono_ms)
+SELDOM static int start_message(struct lull_multi *multi, struct transfer *transfer,
+                                struct call *call, int64_t mono_ms)
 {
     int error = make_transport(multi);
     if (!transfer_prepare(transfer, call, false, true)) {
@@ -105,7 +104,7 @@ static bool start_on_curl(struct lull_multi *multi, struct transfer *transfer, s
 struct transfer *multi_start(struct lull_multi *multi, struct call *call, bool is_hedge,
                              size_t attempt, int64_t mono_ms)
 {
-    if (!transfers_reserve(multi)) {
+    if (multi->free_count == 0 && !add_transfer(multi)) {
         return NULL;
     }
     struct transfer *transfer = multi->free_transfers[--multi->free_count];
@@ -366,7 +365,7 @@ static void take_in_messages(struct lull_multi *multi, int64_t mono_ms)
     }
 }
 
-static void stop_cancelled(struct lull_multi *multi, int64_t mono_ms)
+SELDOM static void stop_cancelled(struct lull_multi *multi, int64_t mono_ms)
 {
     struct call *next = NULL;
     for (struct call *call = multi->calls; call; call = next) {
@@ -378,7 +377,7 @@ static void stop_cancelled(struct lull_multi *multi, int64_t mono_ms)
     }
 }
 
-static void move_messages(struct lull_multi *multi, int64_t mono_ms)
+SELDOM static void move_messages(struct lull_multi *multi, int64_t mono_ms)
 {
     struct transport_request *request = NULL;
     transport_step(multi->transport, mono_ms);

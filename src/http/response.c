@@ -155,10 +155,9 @@ struct lull_header *response_copy_headers(const struct response *response)
         memcpy(text, response->text, response->text_length);
         for (size_t i = 0; i < response->header_count; i++) {
             const struct lull_header *header = &response->headers[i];
-            copy[i] = (struct lull_header){text + (header->name - response->text),
-                                           header->name_length,
-                                           text + (header->value - response->text),
-                                           header->value_length};
+            copy[i] =
+                (struct lull_header){text + (header->name - response->text), header->name_length,
+                                     text + (header->value - response->text), header->value_length};
         }
     }
     return copy;

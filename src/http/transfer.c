@@ -12,6 +12,7 @@
 #include "call.h"
 #include "client.h"
 #include "lull/error.h"
+#include "seldom.h"
 
 /* How much of an error page is kept for a caller with a sink, should it turn out to be the end. */
 #define KEPT_FOR_SINK_MAX 1048576
@@ -170,7 +171,7 @@ static int64_t body_length(const struct lull_body *body)
     return body->length;
 }
 
-static void set_body(struct transfer *transfer, const struct lull_body *body)
+SELDOM static void set_body(struct transfer *transfer, const struct lull_body *body)
 {
     if (body->kind == LULL_BODY_MEMORY) {
         set(transfer, CURLOPT_POST, 1L);
@@ -215,7 +216,7 @@ static long to_seconds(int64_t ms)
 }
 
 /* A handle of ours, from the fields of the request. */
-static void set_request(struct transfer *transfer, const struct call *call)
+SELDOM static void set_request(struct transfer *transfer, const struct call *call)
 {
     const struct lull_request *request = &call->request;
     curl_easy_reset(transfer->easy);
@@ -288,7 +289,7 @@ static bool has_header(const struct curl_slist *headers, const char *name)
 static bool add_trace(struct transfer *transfer, struct call *call)
 {
     char text[LULL_TRACEPARENT_SIZE];
-    struct lull_trace_context span = lull_trace_context_child(&call->trace, &call->random);
+    struct lull_trace_context span = lull_trace_context_child(&call->trace, call_random(call));
     lull_trace_context_format(&span, text);
     call->result->attempts[transfer->attempt].span_id = span.span_id;
     const char *state = call->request.tracestate;
@@ -297,7 +298,7 @@ static bool add_trace(struct transfer *transfer, struct call *call)
 }
 
 /* All headers of this attempt, ours before the caller's. False: no memory. */
-static bool make_headers(struct transfer *transfer, struct call *call)
+SELDOM static bool make_headers(struct transfer *transfer, struct call *call)
 {
     const struct lull_request *request = &call->request;
     const char *attempt_header = client_attempt_header(call->client);
@@ -374,7 +375,7 @@ static bool choose_handle(struct transfer *transfer, bool is_hedge)
     return transfer->easy != NULL;
 }
 
-static bool prepare_message(struct transfer *transfer, struct call *call)
+SELDOM static bool prepare_message(struct transfer *transfer, struct call *call)
 {
     if (!transfer->posting) {
         transfer->posting = calloc(1, sizeof *transfer->posting);

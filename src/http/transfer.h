@@ -50,8 +50,8 @@ struct transfer {
 /* Makes it ready for one attempt. False: no memory. Undo with transfer_release. */
 bool transfer_prepare(struct transfer *transfer, struct call *call, bool is_hedge, bool is_message);
 
-/* The method of a handle of the caller's, once the request is written. To be asked before its verdict,
- * unless that is a success: most never need it. */
+/* The method of a handle of the caller's, once the request is written. To be asked before its
+ * verdict, unless that is a success: most never need it. */
 void transfer_ask_method(const struct transfer *transfer);
 
 /* The transport has given the message back. Returns what libcurl would have said. */
