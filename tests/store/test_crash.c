@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define KILLS 100
-#define BATCH 7 /* messages of one, all with its number as their target */
+#define BATCH 7             /* messages of one, all with its number as their target */
 #define MAX_SLEEP_US 150000 /* opening takes its part of it */
 
 /* What the child says of each batch that store_apply has returned from. */
