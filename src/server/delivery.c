@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "delivery_parts.h"
-#include "history.h"
 #include "lull/duration.h"
 #include "lull/error.h"
 
@@ -38,7 +37,7 @@ static bool take_memory(struct delivery *delivery)
     uint32_t most = delivery->config.engine.in_flight_max;
     delivery->flights = calloc(most, sizeof *delivery->flights);
     delivery->idle = calloc(most, sizeof *delivery->idle);
-    delivery->leased = calloc(most, sizeof *delivery->leased);
+    delivery->leased = calloc(most, sizeof(struct message *));
     if (!delivery->flights || !delivery->idle || !delivery->leased ||
         !number_table_init(&delivery->by_id, most) || !batch_room_init(&delivery->room, most)) {
         return false;
@@ -106,161 +105,6 @@ void delivery_destroy(struct delivery *delivery)
     free(delivery);
 }
 
-/* ---- flights ---- */
-
-static struct flight *find_flight(const struct delivery *delivery, uint64_t id)
-{
-    uint32_t place = number_table_find(&delivery->by_id, id);
-    return place != NUMBER_TABLE_NONE ? &delivery->flights[place] : NULL;
-}
-
-static struct flight *flight_of(const struct delivery *delivery, const struct message *message)
-{
-    struct flight *flight = find_flight(delivery, message->id);
-    assert(flight && flight->message == message);
-    return flight;
-}
-
-static void add_settlement(struct delivery *delivery, struct flight *flight)
-{
-    flight->next = NULL;
-    *(delivery->settling_last ? &delivery->settling_last->next : &delivery->settling) = flight;
-    delivery->settling_last = flight;
-}
-
-/* What an order changes of the message. */
-static void change_message(struct message *message, const struct engine_order *order)
-{
-    message->attempts = order->attempts;
-    message->auth_retries = order->auth_retries;
-    if (order->kind == ENGINE_RETRY) {
-        message->due_ms = order->due_ms;
-        message->previous_delay_ms = order->verdict.delay_ms;
-        message->cause = order->is_asked_for ? MESSAGE_CAUSE_RETRY_AFTER : MESSAGE_CAUSE_BACKOFF;
-    } else if (order->kind == ENGINE_DIE) {
-        message->reason = (uint8_t)order->reason;
-    }
-}
-
-/* It goes to the host, or dies at the door: then that is written down by the next batch. */
-static void launch(struct delivery *delivery, struct message *message, int64_t now_ms)
-{
-    const struct delivery_host *host = &delivery->config.host;
-    struct flight *flight = find_flight(delivery, message->id);
-    if (flight) { /* its lease ran out under way, and we got it again: the flight goes on with it */
-        flight->message->lease = message->lease;
-        flight->message->lease_until_ms = message->lease_until_ms;
-        engine_on_settled(delivery->engine, message->service, ENGINE_SEND, 0, now_ms);
-        message_free(message);
-        return;
-    }
-    assert(delivery->idle_count > 0);
-    uint32_t place = delivery->idle[--delivery->idle_count];
-    flight = &delivery->flights[place];
-    *flight = (struct flight){.message = message, .started_ms = now_ms};
-    number_table_set(&delivery->by_id, message->id, place);
-    flight->known = (struct engine_message){
-        .kind = (enum lull_kind)message->kind,
-        .service = message->service,
-        .attempts = message->attempts,
-        .auth_retries = message->auth_retries,
-        .lost = message->lost,
-        .accepted_ms = message->accepted_ms,
-        .ttl_ms = message->ttl_ms,
-        .previous_delay_ms = message->previous_delay_ms,
-    };
-    if (host->take(host->userdata, message, &flight->known)) {
-        engine_before_send(delivery->engine, now_ms, &flight->known, &flight->order);
-    } else {
-        flight->order = (struct engine_order){
-            .kind = ENGINE_DIE,
-            .reason = LULL_REASON_POISON,
-            .attempts = message->attempts,
-            .auth_retries = message->auth_retries,
-        };
-    }
-    if (flight->order.kind == ENGINE_SEND) {
-        flight->is_out = true;
-        host->send(host->userdata, message, &flight->order);
-        return;
-    }
-    change_message(message, &flight->order);
-    add_settlement(delivery, flight);
-}
-
-static void note_attempt(struct message *message, const struct lull_outcome *outcome,
-                         const struct engine_order *order, int64_t started_ms, int64_t now_ms)
-{
-    uint8_t history[HISTORY_SIZE_MAX];
-    const struct lull_verdict *verdict = &order->verdict;
-    bool is_asked = verdict->retry_after.state == LULL_RETRY_AFTER_OK;
-    const struct attempt attempt = {
-        .number = (uint32_t)history_count(message->history.data, message->history.length) + 1,
-        .started_ms = started_ms,
-        .duration_ms = now_ms - started_ms,
-        .status = (uint16_t)(outcome->kind == LULL_OUTCOME_STATUS ? outcome->status : 0),
-        .transport = (uint8_t)(outcome->kind == LULL_OUTCOME_TRANSPORT ? outcome->transport
-                                                                       : LULL_TRANSPORT_NONE),
-        .class_ = (uint8_t)verdict->class_,
-        .effect = (uint8_t)verdict->effect,
-        .reason = (uint8_t)order->reason,
-        .delay_ms = order->kind == ENGINE_RETRY ? verdict->delay_ms : 0,
-        .retry_after_ms = is_asked ? verdict->retry_after.wait_ms : -1,
-    };
-    size_t length = history_add(message->history.data, message->history.length, &attempt, history);
-    (void)message_set_history(message, history, length); /* without memory: one line less to show */
-    message->status = attempt.status;
-}
-
-void delivery_queued(struct delivery *delivery, const struct message *message, int64_t queued_ms)
-{
-    engine_on_queued(delivery->engine, message->service, queued_ms);
-}
-
-void delivery_outcome(struct delivery *delivery, struct message *message,
-                      const struct lull_outcome *outcome, int64_t now_ms)
-{
-    const struct delivery_host *host = &delivery->config.host;
-    struct flight *flight = flight_of(delivery, message);
-    struct engine_order *order = &flight->order;
-    assert(flight->is_out);
-    flight->is_out = false;
-    flight->has_ended = true;
-    message->lost = 0; /* its worker has lived through this one (Q8) */
-    engine_on_outcome(delivery->engine, now_ms, &flight->known, outcome, order);
-    host->on_attempt(host->userdata, message, outcome, order, flight->started_ms, now_ms);
-    note_attempt(message, outcome, order, flight->started_ms, now_ms);
-    change_message(message, order);
-    if (host->recall && (order->hold_until_ms > 0 || order->pause_until_ms > 0)) {
-        host->recall(host->userdata, message, order->pause_until_ms > 0); /* P3, P4 */
-    }
-    add_settlement(delivery, flight);
-}
-
-void delivery_return(struct delivery *delivery, struct message *message, int64_t now_ms)
-{
-    struct flight *flight = flight_of(delivery, message);
-    assert(flight->is_out);
-    flight->is_out = false;
-    flight->order = (struct engine_order){
-        .kind = flight->known.is_cancelled ? ENGINE_DIE : ENGINE_RETRY,
-        .reason = flight->known.is_cancelled ? LULL_REASON_CANCELLED : LULL_REASON_NONE,
-        .due_ms = now_ms,
-        .attempts = message->attempts,
-        .auth_retries = message->auth_retries,
-    };
-    message->due_ms = now_ms;
-    message->cause = MESSAGE_CAUSE_RETURNED;
-    message->reason = (uint8_t)flight->order.reason;
-    add_settlement(delivery, flight);
-}
-
-const struct message *delivery_in_flight(const struct delivery *delivery, uint64_t id)
-{
-    const struct flight *flight = find_flight(delivery, id);
-    return flight ? flight->message : NULL;
-}
-
 /* ---- what is to be put, cancelled, paused ---- */
 
 int delivery_service(struct delivery *delivery, const char *name, size_t length,
@@ -289,227 +133,6 @@ void delivery_pause(struct delivery *delivery, uint32_t service, int64_t until_m
     services_want_pause(&delivery->services, service, until_ms, true);
 }
 
-/* ---- a batch: gather ---- */
-
-static void gather_settles(struct delivery *delivery, struct store_batch *batch)
-{
-    struct batch_room *room = &delivery->room;
-    for (struct flight *flight = delivery->settling; flight; flight = flight->next) {
-        struct engine_order *order = &flight->order;
-        enum store_settle_kind kind = order->kind == ENGINE_DONE    ? STORE_DONE
-                                      : order->kind == ENGINE_RETRY ? STORE_RETRY
-                                                                    : STORE_DIE;
-        room->settles[batch->settle_count++] =
-            (struct store_settle){.kind = kind, .message = flight->message};
-        batch->is_durable |= kind != STORE_DONE; /* that one may be repeated, these not be lost */
-        if (order->hold_until_ms > 0) {
-            room->holds[batch->hold_count++] =
-                (struct store_hold){flight->message->target, order->hold_until_ms};
-        }
-        if (order->pause_until_ms > 0) {
-            services_want_pause(&delivery->services, flight->message->service,
-                                order->pause_until_ms, false);
-        }
-    }
-}
-
-static void gather_cancels(struct delivery *delivery, struct store_batch *batch)
-{
-    const struct delivery_cancel *cancel = delivery->cancelling;
-    while (cancel && batch->cancel_count < BATCH_CANCELS_MAX) {
-        delivery->room.cancels[batch->cancel_count++] = (struct store_cancel){.id = cancel->id};
-        cancel = cancel->next;
-        batch->is_durable = true;
-    }
-}
-
-static void gather_puts(struct delivery *delivery, struct store_batch *batch, int64_t now_ms)
-{
-    struct delivery_put *put = delivery->putting;
-    while (put && batch->put_count < BATCH_PUTS_MAX) {
-        struct message *message = put->put.message;
-        put->put.is_lease_wanted =
-            engine_may_go(delivery->engine, message->service, message->due_ms, now_ms);
-        put->put.lease = ++delivery->lease;
-        put->put.lease_until_ms = now_ms + delivery->config.engine.lease_ms;
-        delivery->room.puts[batch->put_count++] = put->put;
-        put = put->next;
-        batch->is_durable = true;
-    }
-}
-
-static void gather_leases(struct delivery *delivery, struct store_batch *batch, int64_t now_ms)
-{
-    struct message **place = delivery->leased;
-    uint32_t number = 0;
-    uint32_t max = 0;
-    while (batch->lease_count < BATCH_LEASES_MAX &&
-           engine_next_lease(delivery->engine, now_ms, &number, &max)) {
-        delivery->room.leases[batch->lease_count++] = (struct store_lease){
-            .service = number,
-            .max = max,
-            .lease = ++delivery->lease,
-            .lease_until_ms = now_ms + delivery->config.engine.lease_ms,
-            .messages = place,
-        };
-        place += max; /* all of them together are never more than may be in flight */
-    }
-}
-
-static bool gather(struct delivery *delivery, struct store_batch *batch, int64_t now_ms)
-{
-    struct batch_room *room = &delivery->room;
-    *batch = (struct store_batch){
-        .settles = room->settles,
-        .cancels = room->cancels,
-        .holds = room->holds,
-        .gates = room->gates,
-        .puts = room->puts,
-        .leases = room->leases,
-    };
-    gather_settles(delivery, batch);
-    gather_cancels(delivery, batch);
-    batch->gate_count = services_gather(&delivery->services, room->gates, BATCH_GATES_MAX);
-    batch->is_durable |= batch->gate_count > 0;
-    gather_puts(delivery, batch, now_ms);
-    gather_leases(delivery, batch, now_ms);
-    return batch->settle_count + batch->cancel_count + batch->gate_count + batch->put_count +
-               batch->lease_count >
-           0;
-}
-
-/* ---- a batch: follow ---- */
-
-static void end_flight(struct delivery *delivery, struct flight *flight)
-{
-    const struct delivery_host *host = &delivery->config.host;
-    number_table_remove(&delivery->by_id, flight->message->id);
-    host->let_go(host->userdata, flight->message);
-    message_free(flight->message);
-    flight->message = NULL;
-    delivery->idle[delivery->idle_count++] = (uint32_t)(flight - delivery->flights);
-}
-
-static void follow_settles(struct delivery *delivery, const struct store_batch *batch,
-                           int64_t now_ms)
-{
-    const struct delivery_host *host = &delivery->config.host;
-    for (size_t i = 0; i < batch->settle_count; i++) {
-        struct flight *flight = delivery->settling;
-        struct message *message = flight->message;
-        bool is_lost = batch->settles[i].ret_is_stale && flight->order.kind != ENGINE_DONE;
-        delivery->settling = flight->next;
-        delivery->is_miscounted |= batch->settles[i].ret_is_stale; /* was it waiting again? */
-        message->died_ms = flight->order.kind == ENGINE_DIE ? now_ms : 0;
-        engine_on_settled(delivery->engine, message->service,
-                          is_lost ? ENGINE_SEND : flight->order.kind, flight->order.due_ms, now_ms);
-        host->on_settled(host->userdata, message, &flight->order, is_lost, now_ms);
-        end_flight(delivery, flight);
-    }
-    delivery->settling_last = delivery->settling ? delivery->settling_last : NULL;
-}
-
-static enum delivery_cancelled how_cancelled(struct delivery *delivery, uint64_t id)
-{
-    struct flight *flight = find_flight(delivery, id);
-    struct message *message = NULL;
-    if (flight) {
-        flight->known.is_cancelled = true;
-        return DELIVERY_CANCELLING;
-    }
-    (void)store_find(delivery->store, id, &message);
-    bool is_there = message != NULL;
-    message_free(message);
-    return is_there || store_has_given(delivery->store, id) ? DELIVERY_CANCEL_LATE
-                                                            : DELIVERY_CANCEL_UNKNOWN;
-}
-
-static void follow_cancels(struct delivery *delivery, const struct store_batch *batch)
-{
-    const struct delivery_host *host = &delivery->config.host;
-    for (size_t i = 0; i < batch->cancel_count; i++) {
-        const struct store_cancel *done = &batch->cancels[i];
-        struct delivery_cancel *cancel = delivery->cancelling;
-        delivery->cancelling = cancel->next;
-        if (done->ret_is_done && engine_knows(delivery->engine, done->ret_service)) {
-            engine_on_removed(delivery->engine, done->ret_service);
-        }
-        host->on_cancel(host->userdata, cancel,
-                        done->ret_is_done ? DELIVERY_CANCELLED
-                                          : how_cancelled(delivery, cancel->id));
-    }
-    delivery->cancelling_last = delivery->cancelling ? delivery->cancelling_last : NULL;
-}
-
-static struct delivery_put *next_put(struct delivery *delivery)
-{
-    struct delivery_put *put = delivery->putting;
-    delivery->putting = put->next;
-    delivery->putting_last = delivery->putting ? delivery->putting_last : NULL;
-    return put;
-}
-
-static void follow_puts(struct delivery *delivery, const struct store_batch *batch, int64_t now_ms)
-{
-    const struct delivery_host *host = &delivery->config.host;
-    for (size_t i = 0; i < batch->put_count; i++) {
-        struct delivery_put *put = next_put(delivery);
-        put->put = batch->puts[i];
-        struct message *message = put->put.message;
-        bool is_leased = put->put.ret_result == STORE_PUT_LEASED;
-        bool is_put = is_leased || put->put.ret_result == STORE_PUT_WAITING;
-        engine_on_put(delivery->engine, message->service, put->put.is_lease_wanted, is_put,
-                      is_leased, message->due_ms, now_ms);
-        if (put->put.ret_replaced != 0) {
-            engine_on_removed(delivery->engine, message->service);
-        }
-        host->on_put(host->userdata, put, LULL_OK);
-        if (is_leased) {
-            launch(delivery, message, now_ms);
-        }
-    }
-}
-
-static void follow_leases(struct delivery *delivery, const struct store_batch *batch,
-                          int64_t now_ms)
-{
-    for (size_t i = 0; i < batch->lease_count; i++) {
-        const struct store_lease *lease = &batch->leases[i];
-        services_note(&delivery->services, lease);
-        bool is_all = lease->ret_count < lease->max && lease->ret_stop == GATE_OPEN;
-        engine_on_leased(delivery->engine, lease->service, lease->max, lease->ret_count, !is_all,
-                         lease->ret_count == lease->max ? now_ms : lease->ret_until_ms, now_ms);
-        for (uint32_t k = 0; k < lease->ret_count; k++) {
-            launch(delivery, lease->messages[k], now_ms);
-        }
-    }
-}
-
-/* ---- a batch: take back ---- */
-
-static void refuse_puts(struct delivery *delivery, size_t count, int error, int64_t now_ms)
-{
-    const struct delivery_host *host = &delivery->config.host;
-    for (size_t i = 0; i < count; i++) {
-        struct delivery_put *put = next_put(delivery);
-        const struct message *message = put->put.message;
-        engine_on_put(delivery->engine, message->service, put->put.is_lease_wanted, false, false,
-                      message->due_ms, now_ms);
-        host->on_put(host->userdata, put, error);
-    }
-}
-
-static void take_back(struct delivery *delivery, const struct store_batch *batch, int error,
-                      int64_t now_ms)
-{
-    refuse_puts(delivery, batch->put_count, error, now_ms);
-    for (size_t i = 0; i < batch->lease_count; i++) {
-        const struct store_lease *lease = &batch->leases[i];
-        engine_on_leased(delivery->engine, lease->service, lease->max, 0, true,
-                         now_ms + delivery->config.retry_full_ms, now_ms);
-    }
-}
-
 /* ---- a step ---- */
 
 /* What is new has to wait until the store has room for it; the rest is tried at once without it. */
@@ -532,28 +155,24 @@ static void look_for_room(struct delivery *delivery, int64_t now_ms)
     }
     while (delivery->is_full && delivery->putting) {
         delivery->putting->put.is_lease_wanted = false;
-        refuse_puts(delivery, 1, STORE_ERR_DISK_FULL, now_ms);
+        batch_refuse_puts(delivery, 1, STORE_ERR_DISK_FULL, now_ms);
     }
 }
 
 static int commit(struct delivery *delivery, bool *ret_is_more, int64_t now_ms)
 {
     struct store_batch batch;
-    *ret_is_more = gather(delivery, &batch, now_ms);
+    *ret_is_more = batch_gather(delivery, &batch, now_ms);
     if (!*ret_is_more) {
         return LULL_OK;
     }
     int error = store_apply(delivery->store, &batch, now_ms);
     if (error != LULL_OK) {
-        take_back(delivery, &batch, error, now_ms);
+        batch_take_back(delivery, &batch, error, now_ms);
         return error == STORE_ERR_DISK_FULL ? on_full(delivery, &batch, now_ms) : error;
     }
     delivery->commits++;
-    follow_settles(delivery, &batch, now_ms);
-    services_follow(delivery, &batch, now_ms);
-    follow_cancels(delivery, &batch);
-    follow_puts(delivery, &batch, now_ms);
-    follow_leases(delivery, &batch, now_ms);
+    batch_follow(delivery, &batch, now_ms);
     return LULL_OK;
 }
 

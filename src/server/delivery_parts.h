@@ -89,6 +89,32 @@ struct delivery {
     int64_t look_ms;
 };
 
+/* ---- flights ---- */
+
+struct flight *flight_find(const struct delivery *delivery, uint64_t id); /* NULL: none */
+
+/* A message that was leased goes to the host, or dies at the door: then that is written down by the
+ * next batch. */
+void flight_launch(struct delivery *delivery, struct message *message, int64_t now_ms);
+
+/* It is settled: the message is freed. */
+void flight_end(struct delivery *delivery, struct flight *flight);
+
+/* ---- a batch ---- */
+
+/* All that came in since the last one, and leases for what is due. False: there is nothing. */
+bool batch_gather(struct delivery *delivery, struct store_batch *batch, int64_t now_ms);
+
+/* It is in the store: the engine and the host are told. */
+void batch_follow(struct delivery *delivery, const struct store_batch *batch, int64_t now_ms);
+
+/* It is not: its puts are refused, its settles stay for the next one. */
+void batch_take_back(struct delivery *delivery, const struct store_batch *batch, int error,
+                     int64_t now_ms);
+void batch_refuse_puts(struct delivery *delivery, size_t count, int error, int64_t now_ms);
+
+/* ---- services ---- */
+
 void services_clean_up(struct service_gates *services);
 
 /* By its name, known to the engine from then on. */

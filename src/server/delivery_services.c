@@ -54,7 +54,7 @@ static struct service_gate *know(struct service_gates *services, uint32_t number
         if (!list) {
             return NULL;
         }
-        memset(list + services->size, 0, (size - services->size) * sizeof *list);
+        memset(list + services->size, 0, (size - services->size) * sizeof(struct service_gate *));
         services->list = list;
         services->size = size;
     }
