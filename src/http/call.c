@@ -71,30 +71,37 @@ SELDOM static void give_to_sink(struct call *call)
     call->last.body_length = 0;
 }
 
-static void end(struct call *call, const struct lull_verdict *verdict, bool was_streamed,
-                int64_t mono_ms)
+/* The result, with what is left of the response, whose body it takes. */
+static void give_back(struct call *call, struct response *response,
+                      const struct lull_verdict *verdict, int64_t mono_ms)
 {
     struct lull_result *result = call->result;
-    if (call->request.sink.write && !was_streamed && verdict->reason != LULL_REASON_CANCELLED) {
-        give_to_sink(call);
-    }
     result->verdict = verdict->kind;
     result->reason = verdict->reason;
     result->code = call->last_code;
     result->duration_ms = mono_ms - call->start_ms;
-    if (call->last.is_head_complete) {
-        result->status = call->last.status;
-        result->headers = response_copy_headers(&call->last);
-        result->header_count = result->headers ? call->last.header_count : 0;
-        result->body = call->last.body;
-        result->body_length = call->last.body_length;
+    if (response->is_head_complete) {
+        result->status = response->status;
+        result->headers = response_copy_headers(response);
+        result->header_count = result->headers ? response->header_count : 0;
+        result->body = response->body;
+        result->body_length = response->body_length;
         result->is_body_complete = call->is_last_complete;
-        result->is_body_cut = call->last.is_body_cut;
-        call->last.body = NULL;
-        call->last.body_size = 0;
+        result->is_body_cut = response->is_body_cut;
+        response->body = NULL;
+        response->body_size = 0;
     }
     call->state = CALL_DONE;
     multi_reschedule(call->multi, call, LULL_NEVER);
+}
+
+static void end(struct call *call, const struct lull_verdict *verdict, bool was_streamed,
+                int64_t mono_ms)
+{
+    if (call->request.sink.write && !was_streamed && verdict->reason != LULL_REASON_CANCELLED) {
+        give_to_sink(call);
+    }
+    give_back(call, &call->last, verdict, mono_ms);
 }
 
 /* ---- attempts ---- */
@@ -386,27 +393,16 @@ SELDOM static void lose_one(struct call *call, struct transfer *transfer,
     multi_stop(call->multi, transfer);
 }
 
-/* The response is the call's, and the transfer free for the next. */
-static void take_over(struct call *call, struct transfer *transfer, CURLcode code)
-{
-    call->last_code = code;
-    call->is_last_complete = transfer_is_body_complete(transfer, code);
-    struct response swapped = call->last;
-    call->last = transfer->response;
-    transfer->response = swapped;
-    call->transfers[transfer == call->transfers[1]] = NULL;
-    multi_stop(call->multi, transfer);
-}
-
 /* A 2xx that came whole, where neither the policy nor the name of the host could say otherwise:
  * lull_decide has one verdict on it, whatever the facts. */
 static bool is_plain_success(const struct call *call, const struct transfer *transfer,
                              CURLcode code)
 {
+    bool is_taken = !call->request.sink.write || transfer->is_streaming;
     return code == CURLE_OK && response_is_success(&transfer->response) &&
-           transfer->response.is_head_complete && !transfer->is_sink_refused &&
-           call->policy->status_count == 0 && call->facts.vendor != LULL_VENDOR_INVALID &&
-           !call->request.hooks.after_decision;
+           transfer->response.is_head_complete && call->winner == transfer && is_taken &&
+           !transfer->is_sink_refused && call->policy->status_count == 0 &&
+           call->facts.vendor != LULL_VENDOR_INVALID && !call->request.hooks.after_decision;
 }
 
 /* That verdict. It is what nearly all requests come to, and the time of these is all that a caller
@@ -418,7 +414,6 @@ static void succeed(struct call *call, struct transfer *transfer, int64_t mono_m
         .reason = LULL_REASON_DELIVERED,
     };
     struct lull_attempt *attempt = attempt_of(call, transfer);
-    bool was_streamed = transfer->is_streaming;
     attempt->status = transfer->response.status;
     attempt->duration_ms = mono_ms - transfer->started_ms;
     attempt->detail = transfer->detail;
@@ -430,8 +425,11 @@ static void succeed(struct call *call, struct transfer *transfer, int64_t mono_m
     }
     client_report(call->client, call->origin.key, mono_ms, transfer->permit, LULL_CLASS_SUCCESS, 0,
                   latency_us(transfer));
-    take_over(call, transfer, CURLE_OK);
-    end(call, &delivered, was_streamed, mono_ms);
+    call->last_code = CURLE_OK;
+    call->is_last_complete = true;
+    call->transfers[transfer == call->transfers[1]] = NULL;
+    multi_stop(call->multi, transfer); /* which leaves the response until its next one */
+    give_back(call, &transfer->response, &delivered, mono_ms);
 }
 
 SELDOM static void end_attempt(struct call *call, struct transfer *transfer, CURLcode code,
@@ -457,7 +455,13 @@ SELDOM static void end_attempt(struct call *call, struct transfer *transfer, CUR
     judge_with_restraint(call, transfer, &outcome, mono_ms, &judgement);
     record(attempt, &judgement.verdict, &outcome);
     bool was_streamed = transfer->is_streaming;
-    take_over(call, transfer, code);
+    call->last_code = code;
+    call->is_last_complete = transfer_is_body_complete(transfer, code);
+    struct response swapped = call->last;
+    call->last = transfer->response;
+    transfer->response = swapped;
+    call->transfers[transfer == call->transfers[1]] = NULL;
+    multi_stop(call->multi, transfer);
     if (judgement.verdict.kind == LULL_VERDICT_RETRY && call->is_stopping) {
         judgement.verdict.kind = LULL_VERDICT_GIVE_UP;
         judgement.verdict.reason = LULL_REASON_CANCELLED;
@@ -495,10 +499,12 @@ bool call_on_head(struct call *call, struct transfer *transfer)
     if (call->transfers[0] && call->transfers[1]) {
         multi_reschedule(call->multi, call, 0); /* the other is stopped outside of this callback */
     }
+    if (!sink->write) {
+        return true;
+    }
     struct lull_outcome outcome = response_outcome(response);
-    if (!sink->write ||
-        lull_classify(call->policy, call->facts.kind, call->origin.vendor, &outcome).class_ !=
-            LULL_CLASS_SUCCESS) {
+    if (lull_classify(call->policy, call->facts.kind, call->origin.vendor, &outcome).class_ !=
+        LULL_CLASS_SUCCESS) {
         return true;
     }
     struct lull_response head = {response->status, response->headers, response->header_count};
