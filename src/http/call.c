@@ -13,50 +13,7 @@
 #include "result.h"
 #include "seldom.h"
 
-#define BODY_MAX_DEFAULT (16U << 20)
-
-void lull_request_init(struct lull_request *request, const char *url)
-{
-    *request = (struct lull_request){
-        .url = url,
-        .kind = LULL_KIND_REQUEST,
-        .ttl_ms = LULL_TTL_DEFAULT,
-        .connect_timeout_ms = LULL_SECONDS(10),
-        .idle_timeout_ms = LULL_SECONDS(30),
-        .body_max = BODY_MAX_DEFAULT,
-        .body = {.fd = -1},
-    };
-}
-
-/* ---- beginning ---- */
-
-static bool is_possible(const struct lull_request *request)
-{
-    const struct lull_body *body = &request->body;
-    if (!request->url && !request->easy) {
-        return false;
-    }
-    if (request->deadline_ms < 0 || request->timeout_ms < 0 || request->connect_timeout_ms < 0 ||
-        request->idle_timeout_ms < 0 || !request->sink.begin != !request->sink.write) {
-        return false;
-    }
-    if ((unsigned)request->kind > LULL_KIND_REQUEST ||
-        (request->ttl_ms < 0 && request->ttl_ms != LULL_TTL_DEFAULT)) {
-        return false;
-    }
-    switch (body->kind) {
-    case LULL_BODY_NONE:
-        return true;
-    case LULL_BODY_MEMORY:
-        return body->length >= 0 && (body->data || body->length == 0);
-    case LULL_BODY_FILE:
-        return body->fd >= 0 && body->offset >= 0;
-    case LULL_BODY_CALLBACK:
-        return body->read != NULL;
-    default:
-        return false;
-    }
-}
+/* ---- what is learned when it is needed ---- */
 
 struct lull_random *call_random(struct call *call)
 {
@@ -77,84 +34,6 @@ SELDOM static void begin_trace(struct call *call)
         call->request.tracestate = NULL;
     }
     memcpy(call->result->trace_id, call->trace.trace_id, sizeof call->trace.trace_id);
-}
-
-static void begin_facts(struct call *call)
-{
-    const struct lull_request *request = &call->request;
-    struct lull_facts *facts = &call->facts;
-    lull_facts_init(facts, call->policy, 0);
-    facts->kind = request->kind;
-    facts->ttl_ms = request->ttl_ms;
-    facts->vendor = call->origin.vendor;
-    facts->has_idempotency_key = request->idempotency_key != NULL;
-    facts->is_repeatable = request->is_repeatable;
-    facts->incoming_attempt = request->incoming_attempt;
-    call->has_method = request->method || !request->easy;
-    facts->method = LULL_METHOD_OTHER; /* the careful side, until it is known */
-    if (request->method) {
-        facts->method = lull_method_from_string(request->method);
-    } else if (!request->easy) {
-        facts->method = request->body.kind == LULL_BODY_NONE ? LULL_METHOD_GET : LULL_METHOD_POST;
-    }
-}
-
-static const char *url_of(const struct lull_request *request)
-{
-    char *url = NULL;
-    if (request->url) {
-        return request->url;
-    }
-    (void)curl_easy_getinfo(request->easy, CURLINFO_EFFECTIVE_URL, &url);
-    return url ? url : "";
-}
-
-int call_init(struct call *call, struct lull_multi *multi, struct lull_client *client,
-              const struct lull_request *request)
-{
-    const struct lull_policy *policy = request->policy ? request->policy : client_policy(client);
-    if (!is_possible(request) ||
-        (request->policy && lull_policy_validate(request->policy, NULL) != LULL_OK)) {
-        return LULL_ERR_RANGE;
-    }
-    struct lull_result *result = result_new();
-    struct lull_policy *own_policy = request->deadline_ms > 0 ? malloc(sizeof *own_policy) : NULL;
-    if (!result || (request->deadline_ms > 0 && !own_policy)) {
-        lull_result_free(result);
-        free(own_policy);
-        return LULL_ERR_MEMORY;
-    }
-    memset(call, 0, offsetof(struct call, last)); /* whose buffers serve again */
-    response_clear(&call->last);
-    call->multi = multi;
-    call->client = client;
-    call->request = *request;
-    call->result = result;
-    call->policy = policy;
-    call->own_policy = own_policy;
-    if (own_policy) {
-        *own_policy = *policy;
-        own_policy->deadline_ms = request->deadline_ms;
-        call->policy = own_policy;
-    }
-    call->origin = multi_origin(multi, url_of(request));
-    call->start_ms = lull_os_mono_ms();
-    begin_facts(call);
-    return LULL_OK;
-}
-
-void call_clean_up(struct call *call)
-{
-    free(call->own_policy);
-    call->own_policy = NULL;
-}
-
-void call_free(struct call *call)
-{
-    if (call) {
-        response_free(&call->last);
-        free(call);
-    }
 }
 
 /* The wall clock is read for the first question to which it matters: of a success nobody asks. */
@@ -192,30 +71,37 @@ SELDOM static void give_to_sink(struct call *call)
     call->last.body_length = 0;
 }
 
-static void end(struct call *call, const struct lull_verdict *verdict, bool was_streamed,
-                int64_t mono_ms)
+/* The result, with what is left of the response, whose body it takes. */
+static void give_back(struct call *call, struct response *response,
+                      const struct lull_verdict *verdict, int64_t mono_ms)
 {
     struct lull_result *result = call->result;
-    if (call->request.sink.write && !was_streamed && verdict->reason != LULL_REASON_CANCELLED) {
-        give_to_sink(call);
-    }
     result->verdict = verdict->kind;
     result->reason = verdict->reason;
     result->code = call->last_code;
     result->duration_ms = mono_ms - call->start_ms;
-    if (call->last.is_head_complete) {
-        result->status = call->last.status;
-        result->headers = response_copy_headers(&call->last);
-        result->header_count = result->headers ? call->last.header_count : 0;
-        result->body = call->last.body;
-        result->body_length = call->last.body_length;
+    if (response->is_head_complete) {
+        result->status = response->status;
+        result->headers = response_copy_headers(response);
+        result->header_count = result->headers ? response->header_count : 0;
+        result->body = response->body;
+        result->body_length = response->body_length;
         result->is_body_complete = call->is_last_complete;
-        result->is_body_cut = call->last.is_body_cut;
-        call->last.body = NULL;
-        call->last.body_size = 0;
+        result->is_body_cut = response->is_body_cut;
+        response->body = NULL;
+        response->body_size = 0;
     }
     call->state = CALL_DONE;
     multi_reschedule(call->multi, call, LULL_NEVER);
+}
+
+static void end(struct call *call, const struct lull_verdict *verdict, bool was_streamed,
+                int64_t mono_ms)
+{
+    if (call->request.sink.write && !was_streamed && verdict->reason != LULL_REASON_CANCELLED) {
+        give_to_sink(call);
+    }
+    give_back(call, &call->last, verdict, mono_ms);
 }
 
 /* ---- attempts ---- */
@@ -305,6 +191,7 @@ static bool ask_before(struct call *call, int64_t mono_ms, struct lull_breaker_p
     }
     return is_sure_to_go(call, mono_ms) || decide_before(call, mono_ms, *ret_permit);
 }
+
 /* The headers of this attempt. False: no memory. */
 SELDOM static bool ask_headers(struct call *call, int64_t mono_ms)
 {
@@ -506,27 +393,16 @@ SELDOM static void lose_one(struct call *call, struct transfer *transfer,
     multi_stop(call->multi, transfer);
 }
 
-/* The response is the call's, and the transfer free for the next. */
-static void take_over(struct call *call, struct transfer *transfer, CURLcode code)
-{
-    call->last_code = code;
-    call->is_last_complete = transfer_is_body_complete(transfer, code);
-    struct response swapped = call->last;
-    call->last = transfer->response;
-    transfer->response = swapped;
-    call->transfers[transfer == call->transfers[1]] = NULL;
-    multi_stop(call->multi, transfer);
-}
-
 /* A 2xx that came whole, where neither the policy nor the name of the host could say otherwise:
  * lull_decide has one verdict on it, whatever the facts. */
 static bool is_plain_success(const struct call *call, const struct transfer *transfer,
                              CURLcode code)
 {
+    bool is_taken = !call->request.sink.write || transfer->is_streaming;
     return code == CURLE_OK && response_is_success(&transfer->response) &&
-           transfer->response.is_head_complete && !transfer->is_sink_refused &&
-           call->policy->status_count == 0 && call->facts.vendor != LULL_VENDOR_INVALID &&
-           !call->request.hooks.after_decision;
+           transfer->response.is_head_complete && call->winner == transfer && is_taken &&
+           !transfer->is_sink_refused && call->policy->status_count == 0 &&
+           call->facts.vendor != LULL_VENDOR_INVALID && !call->request.hooks.after_decision;
 }
 
 /* That verdict. It is what nearly all requests come to, and the time of these is all that a caller
@@ -538,7 +414,6 @@ static void succeed(struct call *call, struct transfer *transfer, int64_t mono_m
         .reason = LULL_REASON_DELIVERED,
     };
     struct lull_attempt *attempt = attempt_of(call, transfer);
-    bool was_streamed = transfer->is_streaming;
     attempt->status = transfer->response.status;
     attempt->duration_ms = mono_ms - transfer->started_ms;
     attempt->detail = transfer->detail;
@@ -550,8 +425,11 @@ static void succeed(struct call *call, struct transfer *transfer, int64_t mono_m
     }
     client_report(call->client, call->origin.key, mono_ms, transfer->permit, LULL_CLASS_SUCCESS, 0,
                   latency_us(transfer));
-    take_over(call, transfer, CURLE_OK);
-    end(call, &delivered, was_streamed, mono_ms);
+    call->last_code = CURLE_OK;
+    call->is_last_complete = true;
+    call->transfers[transfer == call->transfers[1]] = NULL;
+    multi_stop(call->multi, transfer); /* which leaves the response until its next one */
+    give_back(call, &transfer->response, &delivered, mono_ms);
 }
 
 SELDOM static void end_attempt(struct call *call, struct transfer *transfer, CURLcode code,
@@ -577,7 +455,13 @@ SELDOM static void end_attempt(struct call *call, struct transfer *transfer, CUR
     judge_with_restraint(call, transfer, &outcome, mono_ms, &judgement);
     record(attempt, &judgement.verdict, &outcome);
     bool was_streamed = transfer->is_streaming;
-    take_over(call, transfer, code);
+    call->last_code = code;
+    call->is_last_complete = transfer_is_body_complete(transfer, code);
+    struct response swapped = call->last;
+    call->last = transfer->response;
+    transfer->response = swapped;
+    call->transfers[transfer == call->transfers[1]] = NULL;
+    multi_stop(call->multi, transfer);
     if (judgement.verdict.kind == LULL_VERDICT_RETRY && call->is_stopping) {
         judgement.verdict.kind = LULL_VERDICT_GIVE_UP;
         judgement.verdict.reason = LULL_REASON_CANCELLED;
@@ -615,10 +499,12 @@ bool call_on_head(struct call *call, struct transfer *transfer)
     if (call->transfers[0] && call->transfers[1]) {
         multi_reschedule(call->multi, call, 0); /* the other is stopped outside of this callback */
     }
+    if (!sink->write) {
+        return true;
+    }
     struct lull_outcome outcome = response_outcome(response);
-    if (!sink->write ||
-        lull_classify(call->policy, call->facts.kind, call->origin.vendor, &outcome).class_ !=
-            LULL_CLASS_SUCCESS) {
+    if (lull_classify(call->policy, call->facts.kind, call->origin.vendor, &outcome).class_ !=
+        LULL_CLASS_SUCCESS) {
         return true;
     }
     struct lull_response head = {response->status, response->headers, response->header_count};

@@ -772,7 +772,80 @@ static void test_C1_refused_connection(void **state)
     finish(&scene);
 }
 
+/* ---- what a success says of itself ---- */
+
+static void keep_verdict(void *userdata, const struct lull_attempt *attempt,
+                         const struct lull_verdict *verdict, const struct lull_trace *trace)
+{
+    (void)attempt;
+    (void)trace;
+    *(struct lull_verdict *)userdata = *verdict;
+}
+
+/* With a hook lull_decide is asked, without one a plain success is not: nobody can tell. */
+static void test_H1_a_success_that_is_not_asked_about(void **state)
+{
+    (void)state;
+    static const struct step steps[] = {{ANSWER, REPLY("204", "Retry-After: 7\r\n", "0", "")},
+                                        {ANSWER, REPLY("204", "Retry-After: 7\r\n", "0", "")}};
+    struct scene scene;
+    struct lull_verdict verdict;
+    begin(&scene, steps, LENGTH(steps));
+    scene.request.hooks = (struct lull_hooks){.userdata = &verdict, .after_decision = keep_verdict};
+    const struct lull_result *result = perform(&scene);
+    check(result, verdict.kind, verdict.reason, 204, 1);
+    struct lull_attempt asked = result->attempts[0];
+    scene.request.hooks = (struct lull_hooks){0};
+    result = perform(&scene);
+    check(result, verdict.kind, verdict.reason, 204, 1);
+    struct lull_attempt plain = result->attempts[0];
+    assert_true(result->is_body_complete);
+    assert_int_equal(asked.class_, plain.class_);
+    assert_int_equal(asked.effect, plain.effect);
+    assert_int_equal(asked.reason, plain.reason);
+    assert_int_equal(asked.transport, plain.transport);
+    assert_int_equal(asked.side_effects, plain.side_effects);
+    assert_int_equal(asked.retry_after_ms, plain.retry_after_ms);
+    assert_int_equal(asked.delay_ms, plain.delay_ms);
+    assert_int_equal(asked.code, plain.code);
+    assert_ptr_equal(asked.detail, plain.detail);
+    finish(&scene);
+}
+
+/* A policy can call a 2xx a failure. */
+static void test_C11_a_success_that_the_policy_maps(void **state)
+{
+    (void)state;
+    static const struct step steps[] = {{ANSWER, REPLY("202", "", "0", "")}};
+    struct scene scene;
+    struct lull_client_config config = quick_config(QUICK " status.202=retry");
+    begin_with(&scene, steps, LENGTH(steps), &config);
+    check(perform(&scene), LULL_VERDICT_DELIVERED, LULL_REASON_DELIVERED, 200, 2);
+    finish(&scene);
+}
+
 /* ---- the caller's own handle ---- */
+
+/* The method that counts is that of the request, not what a redirect made of it. */
+static void test_C9_own_handle_that_is_redirected(void **state)
+{
+    (void)state;
+    static const struct step steps[] = {{ANSWER, REPLY("303", "Location: /b\r\n", "0", "")},
+                                        {RESET, NULL}};
+    struct scene scene;
+    CURL *easy = curl_easy_init();
+    begin(&scene, steps, LENGTH(steps));
+    lull_request_init(&scene.request, NULL);
+    scene.request.easy = easy;
+    (void)curl_easy_setopt(easy, CURLOPT_URL, server_url(scene.server));
+    (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDS, "pay");
+    (void)curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
+    check(perform(&scene), LULL_VERDICT_GIVE_UP, LULL_REASON_NOT_IDEMPOTENT, 0, 1);
+    assert_int_equal(server_count(scene.server), 2);
+    assert_memory_equal(server_request(scene.server, 1), "GET /b ", 7);
+    finish(&scene);
+    curl_easy_cleanup(easy);
+}
 
 static size_t count_bytes(char *data, size_t size, size_t count, void *userdata)
 {
@@ -1324,6 +1397,9 @@ int main(void)
         cmocka_unit_test(test_G7_an_outer_layer_retries),
         cmocka_unit_test(test_S6_invalid_is_never_looked_up),
         cmocka_unit_test(test_C1_refused_connection),
+        cmocka_unit_test(test_H1_a_success_that_is_not_asked_about),
+        cmocka_unit_test(test_C11_a_success_that_the_policy_maps),
+        cmocka_unit_test(test_C9_own_handle_that_is_redirected),
         cmocka_unit_test(test_H1_own_handle),
         cmocka_unit_test(test_H1_own_handle_with_a_body_of_ours),
         cmocka_unit_test(test_L5_a_span_for_each_attempt),
