@@ -59,6 +59,7 @@ int delivery_new(struct delivery **ret_delivery, const struct delivery_config *c
     }
     delivery->config = *config;
     delivery->store = config->store;
+    delivery->services.is_shared = !config->is_only_node;
     delivery->lease = config->node << 32;
     delivery->reclaim_ms = now_ms + RECLAIM_EVERY_MS;
     delivery->sweep_ms = now_ms;

@@ -44,6 +44,7 @@ struct service_gate {
     struct gate wanted;
     bool is_wanted;           /* there is a change to be made */
     bool is_by_operator;      /* ... of its pause, which may make it shorter */
+    int64_t asked_ms;         /* ... the pause that 429s ask for */
     enum gate_stop last_stop; /* of its last lease, until: */
     int64_t last_until_ms;
     struct service_gate *next_wanted;
@@ -54,6 +55,7 @@ struct service_gates {
     struct service_gate **list; /* by number - 1 */
     size_t size;
     struct service_gate *wanted;
+    bool is_shared; /* other nodes set the same gates */
     char last_name[256]; /* the one that was asked for last */
     size_t last_length;
     uint32_t last_number;
