@@ -287,7 +287,7 @@ void delivery_cancel(struct delivery *delivery, struct delivery_cancel *cancel)
 
 void delivery_pause(struct delivery *delivery, uint32_t service, int64_t until_ms)
 {
-    services_want_pause(&delivery->services, service, until_ms, true);
+    (void)services_want_pause(&delivery->services, service, until_ms, true);
 }
 
 /* ---- a batch: gather ---- */
@@ -308,8 +308,11 @@ static void gather_settles(struct delivery *delivery, struct store_batch *batch)
                 (struct store_hold){flight->message->target, order->hold_until_ms};
         }
         if (order->pause_until_ms > 0) {
-            services_want_pause(&delivery->services, flight->message->service,
-                                order->pause_until_ms, false);
+            /* From here on, also if another node has set the gate meanwhile, so that ours comes
+             * later. */
+            engine_on_gate(delivery->engine, flight->message->service,
+                           services_want_pause(&delivery->services, flight->message->service,
+                                               order->pause_until_ms, false));
         }
     }
 }

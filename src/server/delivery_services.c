@@ -173,8 +173,8 @@ int services_number(struct delivery *delivery, const char *name, size_t length,
     return error;
 }
 
-void services_want_pause(struct service_gates *services, uint32_t number, int64_t until_ms,
-                         bool is_final)
+int64_t services_want_pause(struct service_gates *services, uint32_t number, int64_t until_ms,
+                            bool is_final)
 {
     struct service_gate *service = find(services, number);
     assert(service);
@@ -187,6 +187,7 @@ void services_want_pause(struct service_gates *services, uint32_t number, int64_
         service->asked_ms = is_final ? 0 : max_i64(service->asked_ms, until_ms);
         want(services, service, &gate);
     }
+    return gate.paused_until_ms;
 }
 
 bool services_has_wish(const struct service_gates *services)
