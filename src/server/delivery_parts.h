@@ -44,6 +44,7 @@ struct service_gate {
     struct gate wanted;
     bool is_wanted;           /* there is a change to be made */
     bool is_by_operator;      /* ... of its pause, which may make it shorter */
+    int64_t asked_ms;         /* ... the pause that 429s ask for */
     enum gate_stop last_stop; /* of its last lease, until: */
     int64_t last_until_ms;
     struct service_gate *next_wanted;
@@ -54,6 +55,7 @@ struct service_gates {
     struct service_gate **list; /* by number - 1 */
     size_t size;
     struct service_gate *wanted;
+    bool is_shared;      /* other nodes set the same gates */
     char last_name[256]; /* the one that was asked for last */
     size_t last_length;
     uint32_t last_number;
@@ -124,9 +126,10 @@ int services_number(struct delivery *delivery, const char *name, size_t length,
 /* Reads all from the store: what waits, what is due, the gates. */
 int services_look(struct delivery *delivery, int64_t now_ms);
 
-/* Until then nothing is to be leased. is_final: also if that is sooner than now (an operator's). */
-void services_want_pause(struct service_gates *services, uint32_t number, int64_t until_ms,
-                         bool is_final);
+/* Until then nothing is to be leased. is_final: also if that is sooner than now (an operator's).
+ * Returns until when that makes it. */
+int64_t services_want_pause(struct service_gates *services, uint32_t number, int64_t until_ms,
+                            bool is_final);
 bool services_has_wish(const struct service_gates *services);
 
 /* The changes that are wanted, up to max; and, when they are in the store, what follows. */

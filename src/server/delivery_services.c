@@ -7,6 +7,7 @@
 #include "delivery_parts.h"
 #include "lull/duration.h"
 #include "lull/error.h"
+#include "saturate.h"
 
 bool batch_room_init(struct batch_room *room, uint32_t in_flight_max)
 {
@@ -110,10 +111,9 @@ static void look_at(void *userdata, const struct store_service *seen)
     }
     bool is_changed = service->gate.paused_until_ms != seen->gate.paused_until_ms;
     service->gate = seen->gate;
-    if (service->is_wanted && !service->is_by_operator &&
-        service->wanted.paused_until_ms < seen->gate.paused_until_ms) {
-        /* Another node was told to wait for longer: a 429 never makes a pause shorter. */
-        service->wanted.paused_until_ms = seen->gate.paused_until_ms;
+    if (service->is_wanted && !service->is_by_operator) {
+        /* Another node may have been told to wait for longer, or its operator not to. */
+        service->wanted.paused_until_ms = max_i64(seen->gate.paused_until_ms, service->asked_ms);
     }
     limit(delivery, service);
     if (!engine_knows(delivery->engine, seen->number)) {
@@ -173,17 +173,21 @@ int services_number(struct delivery *delivery, const char *name, size_t length,
     return error;
 }
 
-void services_want_pause(struct service_gates *services, uint32_t number, int64_t until_ms,
-                         bool is_final)
+int64_t services_want_pause(struct service_gates *services, uint32_t number, int64_t until_ms,
+                            bool is_final)
 {
     struct service_gate *service = find(services, number);
     assert(service);
     struct gate gate = service->is_wanted ? service->wanted : service->gate;
-    if (until_ms > gate.paused_until_ms || (is_final && until_ms != gate.paused_until_ms)) {
-        gate.paused_until_ms = until_ms;
-        service->is_by_operator = is_final;
+    int64_t before_ms = gate.paused_until_ms;
+    gate.paused_until_ms = is_final || until_ms > before_ms ? until_ms : before_ms;
+    /* Among several nodes what is known here may be old: then only the store can say so. */
+    if (gate.paused_until_ms != before_ms || services->is_shared) {
+        service->is_by_operator = is_final || (service->is_wanted && service->is_by_operator);
+        service->asked_ms = is_final ? 0 : max_i64(service->asked_ms, until_ms);
         want(services, service, &gate);
     }
+    return gate.paused_until_ms;
 }
 
 bool services_has_wish(const struct service_gates *services)
@@ -221,16 +225,17 @@ void services_follow(struct delivery *delivery, const struct store_batch *batch,
             engine_on_gate(delivery->engine, set->service, set->gate.paused_until_ms);
         }
     }
+    if (is_missed) {
+        (void)services_look(delivery, now_ms); /* at the next look, if not now */
+    }
     struct service_gate **place = &delivery->services.wanted;
     while (*place) {
         struct service_gate *service = *place;
         service->is_wanted = !is_same(&service->wanted, &service->gate);
         service->is_by_operator &= service->is_wanted;
+        service->asked_ms = service->is_wanted ? service->asked_ms : 0;
         *place = service->is_wanted ? *place : service->next_wanted;
         place = service->is_wanted ? &service->next_wanted : place;
-    }
-    if (is_missed) {
-        (void)services_look(delivery, now_ms); /* at the next look, if not now */
     }
 }
 

@@ -12,15 +12,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check(const struct response *response)
 {
-    size_t length = 0;
+    const char *at = response->text;
+    const char *end = at + response->text_length;
     assert(response->header_count <= RESPONSE_HEADERS_MAX);
     assert(response->text_length <= RESPONSE_HEADER_BYTES_MAX);
     for (size_t i = 0; response->is_head_complete && i < response->header_count; i++) {
         const struct lull_header *header = &response->headers[i];
-        assert(header->name == response->text + length && header->name_length > 0);
-        length += header->name_length + header->value_length;
+        assert(header->name == at && header->name_length > 0); /* in order, none over another */
+        assert(header->value >= header->name + header->name_length);
+        assert(header->value_length == 0 || (header->value[0] != ' ' && header->value[0] != '\t'));
+        at = header->value + header->value_length;
+        assert(at <= end);
+        while (i + 1 < response->header_count && at < response->headers[i + 1].name) {
+            at++; /* the blanks behind a value */
+        }
     }
-    assert(!response->is_head_complete || length == response->text_length);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

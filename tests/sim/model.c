@@ -202,14 +202,14 @@ static void compare_kept(struct model *model, struct record *record, const struc
         must(trace, kept->reason == record->reason && kept->status == record->status, "D1",
              "%" PRIu64 " died of %s", record->id,
              lull_reason_to_string((enum lull_reason)kept->reason));
+    } else if (kept->due_ms == model->swept_hold_ms[letter->target]) {
+        record->due_ms = later_of(record->due_ms, kept->due_ms);
     } else if (record->lost > 0 && kept->due_ms != record->due_ms) {
         /* after a lost lease it is due at once: not later than that, and not before its hold */
         must(trace, kept->due_ms <= record->due_ms && kept->due_ms >= record->held_ms, "Q2",
              "%" PRIu64 " is due at %" PRId64 ", not %" PRId64, record->id, kept->due_ms,
              record->due_ms);
         record->due_ms = kept->due_ms;
-    } else if (kept->due_ms == model->swept_hold_ms[letter->target]) {
-        record->due_ms = later_of(record->due_ms, kept->due_ms);
     } else {
         must(trace, kept->due_ms == record->due_ms, "B7",
              "%" PRIu64 " is due at %" PRId64 ", not %" PRId64, record->id, kept->due_ms,

@@ -163,7 +163,7 @@ static void on_gate(struct model *model, uint32_t node, const struct store_set_g
     if (model->is_operator_pause_due[node][index]) {
         model->is_operator_pause_due[node][index] = false;
         service->paused_until_ms = model->operator_pause_ms[node][index];
-        must(model->trace, set->gate.paused_until_ms == service->paused_until_ms, "P5",
+        must(model->trace, set->gate.paused_until_ms >= service->paused_until_ms, "P5",
              "the operator's pause is another");
     }
     uint64_t version = service->gate.version;
@@ -404,9 +404,10 @@ void model_on_operator_pause(struct model *model, uint32_t node, uint32_t servic
     for (uint32_t i = 0; i < PLAN_NODES_MAX; i++) { /* the operator's word is the last */
         model->heard_pause_ms[i][service] = 0;
     }
-    model->is_operator_pause_due[node][service] = kept->gate.paused_until_ms != until_ms;
+    bool is_written = kept->gate.paused_until_ms != until_ms || model->plan->node_count > 1;
+    model->is_operator_pause_due[node][service] = is_written;
     model->operator_pause_ms[node][service] = until_ms;
-    if (kept->gate.paused_until_ms == until_ms) { /* as it is: nothing to write */
+    if (!is_written) { /* it is so already */
         kept->paused_until_ms = until_ms;
     }
 }
