@@ -23,8 +23,11 @@ static void gather_settles(struct delivery *delivery, struct store_batch *batch)
                 (struct store_hold){flight->message->target, order->hold_until_ms};
         }
         if (order->pause_until_ms > 0) {
-            services_want_pause(&delivery->services, flight->message->service,
-                                order->pause_until_ms, false);
+            /* From here on, also if another node has set the gate meanwhile, so that ours comes
+             * later. */
+            engine_on_gate(delivery->engine, flight->message->service,
+                           services_want_pause(&delivery->services, flight->message->service,
+                                               order->pause_until_ms, false));
         }
     }
 }
