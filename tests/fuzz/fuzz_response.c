@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void check(const struct response *response)
 {
     const char *at = response->text;
-    const char *end = at + response->text_length;
+    const char *end = at ? at + response->text_length : NULL;
     assert(response->header_count <= RESPONSE_HEADERS_MAX);
     assert(response->text_length <= RESPONSE_HEADER_BYTES_MAX);
     for (size_t i = 0; response->is_head_complete && i < response->header_count; i++) {
