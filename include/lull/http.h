@@ -171,8 +171,9 @@ struct lull_hooks {
 struct lull_request {
     /* A handle that you have set up: URL, method, body, TLS and so on. NULL: from the fields below.
      * Lull takes over its WRITE-, HEADER- and PREREQFUNCTION, and gives them back empty; also
-     * PRIVATE, where many requests are under way on one multi. HTTPHEADER is taken over only if `headers`, a key or a trace is given here: then put
-     * all of your headers in `headers`. Without that, retries of a handle carry no Lull-Attempt. */
+     * PRIVATE, where many requests are under way on one multi. HTTPHEADER is taken over only if
+     * `headers`, a key or a trace is given here: then put all of your headers in `headers`. Without
+     * that, retries of a handle carry no Lull-Attempt. */
     CURL *easy;
     const char *url;                  /* with easy: NULL, the handle has it */
     const char *method;               /* default GET, with a body POST; with easy: asked of it */
