@@ -134,7 +134,7 @@ def beanstalkd(beside, sync_ms):
         lambda port: ask(port, b"stats").startswith(b"OK"), beside)
 
 
-def is_lull_ready(port):
+def is_http_ready(port):
     with contextlib.suppress(OSError, http.client.HTTPException):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
         connection.request("GET", "/readyz")
@@ -153,7 +153,7 @@ def lull(program, ca_file, core=None):
         "lull",
         lambda folder, port: [str(pathlib.Path(program).resolve()), "serve",
                               "--listen", f"127.0.0.1:{port}"],
-        is_lull_ready, folder_of(program), core,
+        is_http_ready, folder_of(program), core,
         lambda folder: {"LULL_STORE": f"{folder}/lull.db", "LULL_CA_FILE": ca_file,
                         "LULL_ALLOW_PRIVATE": "yes", "LULL_SUBJECT": "mailto:bench@example.org"})
 
@@ -164,11 +164,19 @@ def get(port, path):
     return json.load(connection.getresponse())
 
 
+BULLMQ = str(pathlib.Path(__file__).resolve().parent / "peers" / "bullmq.js")
+
+
+def bullmq_by_http(daemon, beside):
+    """node's own http server in front of BullMQ: a POST adds a job."""
+    return running("bullmq", lambda folder, port: ["node", BULLMQ, "serve", str(daemon.port),
+                                                   f"port={port}"], is_http_ready, beside)
+
+
 def bullmq(step, daemon, core=None, **options):
     """One step of peers/bullmq.js."""
-    script = pathlib.Path(__file__).resolve().parent / "peers" / "bullmq.js"
     words = [f"{word}={value}" for word, value in options.items()]
-    done = subprocess.run(["node", str(script), step, str(daemon.port), *words], text=True,
+    done = subprocess.run(["node", BULLMQ, step, str(daemon.port), *words], text=True,
                           stdout=subprocess.PIPE, preexec_fn=on_core(core))
     if done.returncode != 0:
         sys.exit(f"bench: BullMQ's step {step} failed")

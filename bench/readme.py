@@ -123,8 +123,9 @@ def queueing(text):
     resident, = find(r"resident with [\d,]+ that wait: ([\d.]+) MB", block)
     return f"""\
 **The queue**, beside BullMQ on Redis (synced once a second) and beanstalkd (synced for each job, and each 50 ms);
-Lull syncs each commit, and delivers to nginx by HTTP/2 and TLS where the jobs of the others do nothing. With
-1,000,000 messages that wait it has {resident} MB resident.
+Lull syncs each commit, and delivers to nginx by HTTP/2 and TLS where the jobs of the others do nothing. BullMQ
+takes POSTs by a server of node's, and in the row without HTTP calls in its own process. With 1,000,000 messages
+that wait Lull has {resident} MB resident.
 
 | | Lull | BullMQ | beanstalkd | each 50 ms | Lull to BullMQ |
 |---|---|---|---|---|---|

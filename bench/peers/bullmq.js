@@ -1,7 +1,7 @@
 // bullmq - the work of bench/queue and bench/deliver, done by BullMQ: one step of it, on the Redis at a
 // port of loopback. Prints one line of JSON. SPDX-License-Identifier: MIT
 //
-//   node bullmq.js add|bulk|process|delayed|deliver REDIS-PORT [WORD=VALUE ...]
+//   node bullmq.js add|bulk|process|delayed|deliver|serve REDIS-PORT [WORD=VALUE ...]
 //
 // A job's data is what `lull serve` would be told: the target and the body. A job that is done is
 // removed, as Lull's messages are.
@@ -9,6 +9,7 @@
 
 const crypto = require('node:crypto');
 const fs = require('node:fs');
+const http = require('node:http');
 const https = require('node:https');
 const { Queue, Worker } = require('bullmq');
 const webpush = require('web-push');
@@ -29,6 +30,7 @@ const options = {
   delay_ms: 0, // until the first is due
   sink: 'https://127.0.0.1',
   ca: '',
+  port: 0, // of serve
   ...Object.fromEntries(words.map((word) => word.split('='))),
 };
 for (const name of ['count', 'warm_up', 'at_once', 'concurrency', 'due_per_s', 'delay_ms']) {
@@ -167,8 +169,30 @@ const steps = {
   },
 };
 
+// POST: the message is added, and then answered 202. Until it is ended by a signal.
+function serve() {
+  const answer = (response, status, body) => {
+    const text = JSON.stringify(body);
+    const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) };
+    response.writeHead(status, headers).end(text);
+  };
+  const server = http.createServer((request, response) => {
+    const parts = [];
+    request.on('data', (part) => parts.push(part));
+    request.on('end', async () => {
+      const message = parts.length > 0 ? JSON.parse(Buffer.concat(parts)) : null;
+      const job = message && (await queue.add('message', { url: message.webhook.url, body: message.body }));
+      answer(response, job ? 202 : 200, { id: job?.id });
+    });
+  });
+  server.listen(Number(options.port), '127.0.0.1');
+}
+
 async function main() {
   await queue.waitUntilReady();
+  if (step === 'serve') {
+    return serve();
+  }
   console.log(JSON.stringify(await steps[step]()));
   await queue.close();
 }
