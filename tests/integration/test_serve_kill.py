@@ -77,7 +77,7 @@ class Targets:
             found[int(push["text"])].append(
                 Arrival(push["time_ms"] / 1000, int(push["attempt"] or 1), push["status"]))
         for arrivals in found.values():
-            arrivals.sort(key=lambda arrival: arrival.start)
+            arrivals.sort(key=lambda arrival: (arrival.start, arrival.attempt))
         return found
 
     def stop(self):
