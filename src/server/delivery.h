@@ -142,9 +142,6 @@ struct engine_admission delivery_admit(struct delivery *delivery, int64_t now_ms
 void delivery_drain(struct delivery *delivery);
 bool delivery_is_idle(const struct delivery *delivery); /* nothing in flight, nothing to commit */
 
-/* The one in flight of this id, NULL: none is. */
-const struct message *delivery_in_flight(const struct delivery *delivery, uint64_t id);
-
 struct delivery_stats {
     struct engine_stats engine;
     uint64_t commits;

@@ -121,7 +121,6 @@ void delivery_outcome(struct delivery *delivery, struct message *message,
     struct engine_order *order = &flight->order;
     assert(flight->is_out);
     flight->is_out = false;
-    flight->has_ended = true;
     message->lost = 0; /* its worker has lived through this one (Q8) */
     engine_on_outcome(delivery->engine, now_ms, &flight->known, outcome, order);
     host->on_attempt(host->userdata, message, outcome, order, flight->started_ms, now_ms);
@@ -149,12 +148,6 @@ void delivery_return(struct delivery *delivery, struct message *message, int64_t
     message->cause = MESSAGE_CAUSE_RETURNED;
     message->reason = (uint8_t)flight->order.reason;
     add_settlement(delivery, flight);
-}
-
-const struct message *delivery_in_flight(const struct delivery *delivery, uint64_t id)
-{
-    const struct flight *flight = flight_find(delivery, id);
-    return flight ? flight->message : NULL;
 }
 
 void flight_end(struct delivery *delivery, struct flight *flight)

@@ -21,7 +21,6 @@ struct flight {
     struct flight *next; /* of those whose order is to be written down */
     int64_t started_ms;
     bool is_out; /* with the host */
-    bool has_ended;
 };
 
 struct batch_room {
